@@ -1,7 +1,7 @@
-"""What somebody may, and in which namespaces: scopes, each everywhere or in some namespaces, and roles as named sets of them.
+"""The rights of a caller, and their namespaces: scopes, each everywhere or in some namespaces, and roles as named sets of scopes.
 
-`read` is a right everywhere; `read:s3://sales*` one in the namespaces that fit the pattern (`headwater.graph.access`), `viewer:s3://sales*`
-a role there. Of several rights of one scope, each counts: with one everywhere, the others add nothing.
+`read` is a right everywhere. `read:s3://sales*` is a right in the namespaces that fit the pattern (`headwater.graph.access`), and
+`viewer:s3://sales*` is a role there. All rights of one scope count together; a right everywhere includes the others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from headwater.errors import InvalidInputError
 from headwater.graph.access.patterns import EVERY, Namespaces
 from headwater.graph.access.scopes import ROLES, Scope
 
-# Scopes that may be restricted. Of the others there is no part: replays run whole programs, the rest looks after the service or a tenant.
+# Scopes that may be restricted. The others have no parts: replays run whole programs, the rest concerns the service or a tenant.
 RESTRICTABLE = frozenset({Scope.READ, Scope.RECORDS, Scope.UNMASKED, Scope.EXPORT, Scope.DECLARE, Scope.INTAKE})
 _KEPT = "!$&'()*+,/:;=?@[]~\\"  # what is kept as it is where rights are listed with spaces between them
 
@@ -64,17 +64,17 @@ NOTHING = Rights(frozenset())
 
 
 def rights_of(roles: Iterable[str], scopes: Iterable[str], refuse: Refuse) -> Rights:
-    """What roles and single scopes open together. `refuse` makes the error for a field and a name that is unknown.
+    """Return the rights of roles and single scopes together. `refuse` makes the error for an unknown name in a field.
 
     Raises:
-        InvalidInputError: a pattern cannot be used, or stands with what cannot be restricted.
+        InvalidInputError: a pattern is invalid, or restricts a scope that cannot be restricted.
     """
     stated = [_role(text, refuse) for text in roles] + [_scope(text, refuse) for text in scopes]
     return reduce(Rights.__or__, stated, NOTHING)
 
 
 def kept_rights(text: str) -> Rights:
-    """The rights of a text that keeps them. What is of a later version, or cannot be read, is left out: it gives nothing."""
+    """Return the rights in a stored text. Rights of a later version, and unreadable rights, are left out."""
     found = NOTHING
     for each in text.split():
         try:

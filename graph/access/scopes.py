@@ -9,20 +9,20 @@ NOT_OPEN = "This is not open to keys restricted to namespaces."
 
 
 class Answering(StrEnum):
-    """What an endpoint or a question has for a caller who is restricted to namespaces. What is not named is refused."""
+    """How an endpoint or a question answers a caller who is restricted to namespaces. Unlisted endpoints are refused."""
 
     REFUSED = "refused"  # nothing: it is not open to him
     FILTERED = "filtered"  # what is of his namespaces, as if there were no others
-    SILENT = "silent"  # what anybody is told: it shows nothing of any namespace
+    SILENT = "silent"  # public: it shows nothing of any namespace
 
 
 class Scope(StrEnum):
-    """A thing that a caller may do. The home's key has all of them, a named key those that it was made with.
+    """An action that a caller may do. The home's key has all scopes, and a named key has its own.
 
-    A session of the page has what reads, and what else its link was made for, of what the key has that the link was made with.
+    A session of the page has the reading scopes, and the scopes that its link was made for, as far as the link's key has them.
     """
 
-    READ = "read"  # the graph, and which records of which files a record came from
+    READ = "read"  # the graph, and the records of files that a record came from
     RECORDS = "records"  # what records hold, and which of them a predicate selects
     UNMASKED = "unmasked"  # also what columns hold that are masked
     EXPORT = "export"  # documents of provenance, and exports for other catalogs

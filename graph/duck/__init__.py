@@ -1,1 +1,1 @@
-"""What a trace asks of DuckDB: small tables held in memory beside it, and Spark's types and expressions in its SQL."""
+"""DuckDB for traces: small tables in memory, and Spark's types and expressions in DuckDB's SQL."""

@@ -1,7 +1,7 @@
-"""Decimals as Spark has them, computed by DuckDB: only where neither rounds, so that both come to the same value.
+"""Computes Spark's decimals in DuckDB, only if neither rounds, so that both results are equal.
 
-Spark's sum, difference and product of decimals are exact until their type would need more than 38 digits; then it takes digits off the
-scale, and rounds. DuckDB never rounds here; what overflows is an error there, which the caller takes as "not known".
+Spark's sum, difference and product of decimals are exact until their type would need more than 38 digits. Then Spark removes digits of the
+scale, and rounds. DuckDB never rounds here. An overflow is an error there, which the caller treats as "not known".
 """
 
 from __future__ import annotations

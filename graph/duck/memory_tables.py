@@ -1,8 +1,8 @@
-"""Small tables of a trace, held in memory as columns of longs.
+"""Small tables of a trace, in memory as columns of longs.
 
-A statement of the database takes a millisecond or two however few rows it is about, and a trace of one record is about few rows many times
-over. So a table that is small is held as numpy arrays under its name, and comes into the database only when a statement names it. What is
-here are the few things that the steps of a trace do with such tables; whatever is more goes through the database.
+A statement of the database takes a millisecond or two even for few rows, and a trace of one record handles few rows many times. So a small
+table is kept as numpy arrays under its name, and enters the database only if a statement names it. This module has the few operations that
+the steps of a trace need for such tables. Everything else uses the database.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headwater.graph.records.decode import Longs
 from headwater.graph.storage.duck import faults
 
 Columns = Mapping[str, Longs]
-SCRATCH = "headwater-trace-"  # so the name of a folder for files beside a database begins
+SCRATCH = "headwater-trace-"  # prefix of the folder with files of a database
 
 _NAME = re.compile(r"\bh\d+\b")
 _BITS = 63
@@ -51,7 +51,7 @@ class Database:
 
     @contextmanager
     def beside(self) -> Iterator[Database]:
-        """The same database for another thread, without the tables of this one."""
+        """Yield the same database for another thread, without the tables of this one."""
         with self._connection.cursor() as cursor:
             cursor.execute("SET enable_progress_bar = false")
             database = Database(cursor)
@@ -67,7 +67,7 @@ class Database:
         return Path(self._scratch.name) / name
 
     def close(self) -> None:
-        """Remove what was put on disk beside it; the connection is another's to close."""
+        """Remove its files on disk. The connection belongs to the caller."""
         if self._scratch is not None:
             self._scratch.cleanup()
 
@@ -87,7 +87,7 @@ class Database:
         self._connection.unregister(name)
 
     def _free(self) -> None:
-        """Give up a result of which nobody reads the rest: DuckDB 2 makes nothing known beside one."""
+        """Release a result that is not read to its end, because DuckDB 2 registers nothing while one is open."""
         abort = getattr(self._connection, "abort", None)
         if abort is not None:
             abort()
@@ -159,7 +159,7 @@ def ascending(columns: Columns, by: str) -> Columns:
 
 
 def mapped(column: Longs, values: Mapping[int, int]) -> Longs:
-    """What each value is mapped to; −1 where it is not."""
+    """Return the mapped value of each value; −1 if there is none."""
     if not values or not len(column):
         return np.full(len(column), -1, np.int64)
     if min(0, *values, int(column.min())) == 0 and (most := max(*values, int(column.max()))) < _FEW:
@@ -184,7 +184,7 @@ def matched(refs: Longs, keys: Longs, *, most: int) -> tuple[Longs, Longs] | Non
 
 
 def _code(columns: Columns) -> Longs | None:
-    """The rows as one long each, in the same order, where what tells them apart fits."""
+    """Return the rows as one long each, in the same order, if the values fit."""
     parts: list[tuple[Longs, int, int]] = []
     for column in columns.values():
         least = int(column.min())

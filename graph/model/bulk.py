@@ -1,7 +1,7 @@
-"""Nodes and edges by the thousand, made from columns.
+"""Makes thousands of nodes and edges from columns.
 
-A frozen element sets each of its fields by a call. Made column by column these are calls of C alone, at a third of the price; a walk that
-takes three milliseconds would otherwise spend four on what it returns.
+A frozen element sets each of its fields by a call. Column by column, all calls are in C, and take a third of the time. A walk of three
+milliseconds would otherwise spend four on its result.
 """
 
 from __future__ import annotations

@@ -35,10 +35,10 @@ class Changes:
 def collect(batches: Iterable[GraphBatch]) -> Changes:
     """Merge batches with one another.
 
-    What several of them state by the same object is merged once, with its greatest stamp.
+    Blocks that several batches share are merged once, with their greatest stamp.
 
     Raises:
-        InvalidInputError: an id is malformed or too long, or a node's kind is not that of its id.
+        InvalidInputError: an id is malformed or too long, or a node's kind is not the kind in its id.
     """
     latest = _Latest()
     for batch in sorted(batches, key=lambda batch: (batch.stamp.time, batch.stamp.key)):

@@ -1,7 +1,7 @@
-"""What users state themselves: types, instances, containment, links, and what describes a node. docs/reference/declarations.md.
+"""Declarations of users: types, instances, containment, links, and descriptions of nodes. See docs/reference/declarations.md.
 
-A declaration is an entry of the log like an event: it may come late, twice or out of order. This module knows its form alone; whether
-it fits what is known already is for `headwater.graph.integrity`.
+A declaration is an entry of the log like an event: it may come late, twice or out of order. This module checks its form only.
+`headwater.graph.integrity` checks whether it fits the graph.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Axis(StrEnum):
 
 
 class Aspect(StrEnum):
-    """What a description says of a node. Those with a node of their own (`owner:…`, `tag:…`, `term:…`) may be many."""
+    """A property of a description. An aspect with nodes of its own (`owner:…`, `tag:…`, `term:…`) may occur many times."""
 
     OWNER = "owner"
     STEWARD = "steward"

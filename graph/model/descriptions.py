@@ -1,4 +1,4 @@
-"""What describes a node now, read from its facts: for views (which show and mask by it), lists and exports."""
+"""The current description of a node, from its facts: for views (which show and mask by it), lists and exports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headwater.graph.model.declaration import Aspect
 from headwater.graph.model.elements import Node, NodeKind
 from headwater.graph.model.ids import parse_id
 
-CURATED = "curated:"  # facts that users state; they stand beside facets
+CURATED = "curated:"  # prefix of facts that users state, next to facets
 TAGGED = "tagged:"  # tags of a column with their values (`key=value`), all that producers ever stated
 NODE_OF = {Aspect.OWNER: NodeKind.OWNER, Aspect.STEWARD: NodeKind.OWNER, Aspect.TAG: NodeKind.TAG, Aspect.TERM: NodeKind.TERM}
 
@@ -33,7 +33,7 @@ class Descriptions:
 
 
 def descriptions_of(node: Node) -> Descriptions:
-    """What users and producers say of a node."""
+    """Return the statements of users and producers about a node."""
     facts = node.properties
     owners: dict[Aspect, set[str]] = {
         Aspect.OWNER: set(_curated(facts, Aspect.OWNER)),
@@ -67,7 +67,7 @@ def descriptions_of(node: Node) -> Descriptions:
 
 
 def bears(node: Node, descriptor: str) -> bool:
-    """Whether a node is described by `owner:…`, `tag:…` or `term:…` now (an edge tells only that it once was)."""
+    """Return whether a node has the description `owner:…`, `tag:…` or `term:…` now. An edge only says that it once had."""
     kind, parts = parse_id(descriptor)
     found = descriptions_of(node)
     there = {NodeKind.OWNER: (*found.owners, *found.stewards), NodeKind.TAG: found.tags, NodeKind.TERM: found.terms}
@@ -75,7 +75,7 @@ def bears(node: Node, descriptor: str) -> bool:
 
 
 def withdrawn(node: Node, aspect: Aspect) -> set[str]:
-    """What users took back of a node, whoever stated it: their word goes before those of producers."""
+    """Return the values of an aspect that users removed, whoever stated them: users take precedence over producers."""
     return set(_stated(node.properties, aspect, removed=True))
 
 

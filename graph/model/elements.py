@@ -1,7 +1,7 @@
-"""What a graph consists of: nodes, edges, and the batches in which they are applied.
+"""The elements of a graph: nodes, edges, and the batches in which they are applied.
 
-Edges point the way data flows (source upstream, destination downstream); containment points from the container to the child.
-Every fact carries a stamp, so that a batch may come late, twice or out of order and the graph ends the same.
+Edges point the way data flows (source upstream, destination downstream). Containment points from the container to the child. Every fact
+carries a stamp, so the graph ends the same even if batches come late, twice or out of order.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class EdgeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Stamp:
-    """When a fact was stated (`time`: ISO 8601, UTC, microseconds) and by which event (`key`: its hash).
+    """The time at which a fact was stated (`time`: ISO 8601, UTC, microseconds) and its event (`key`: the event's hash).
 
     The greater stamp wins, property by property.
     """
@@ -88,10 +88,10 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A container. `name` is what people read; `properties` holds JSON values, of which None retracts an earlier one.
+    """A container. `name` is for people. `properties` has JSON values; None retracts an earlier value.
 
-    `ranks` lets a fact beat the same fact of any stamp whose rank is lower (0 where none is given): a run that completed stays
-    completed though its start is reported later, with a later clock.
+    `ranks` lets a fact win over the same fact of lower rank, whatever its stamp (default 0). So a completed run stays completed even if its
+    start is reported later, with a later clock.
     """
 
     id: str
@@ -120,7 +120,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """What many log entries state alike: one object in all their batches, merged once for all of them."""
+    """Statements that many log entries share: one object in all their batches, merged once for all of them."""
 
     nodes: Sequence[Node]
     edges: Sequence[Edge]
@@ -128,10 +128,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class GraphBatch:
-    """What one log entry states. All of it is applied, or nothing. A node that only an edge names comes to exist bare.
+    """The statements of one log entry. They are applied as a whole or not at all. A node that only an edge names is created bare.
 
-    The nodes and edges of `blocks` are stated as the batch's own are. `by` is the run that states it, where one does. The edges were there
-    at the stamp's time; a stamp without a time says nothing of when.
+    Nodes and edges of `blocks` are stated as if they were the batch's own. `by` is the run that states the batch, if there is one. The
+    edges existed at the stamp's time; a stamp without a time states no time.
     """
 
     stamp: Stamp

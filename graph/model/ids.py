@@ -64,7 +64,7 @@ def run_uuid(text: str) -> str | None:
 
 @lru_cache(_REMEMBERED)
 def run_key(text: str) -> str:
-    """What the node of a run is called, by the id that a producer gave it."""
+    """Return the name of a run's node, from the producer's id."""
     return run_uuid(text) or text.lower()
 
 

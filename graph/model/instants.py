@@ -1,7 +1,7 @@
-"""Instants as people write them: a date, a time of day, either with or without a zone.
+"""Instants as people write them: a date, a time of day, with or without a zone.
 
-A date stands for the whole day: its end where somebody asks how things stood, its beginning where something starts. What has no zone is
-taken in the reader's: UTC over the network, that of the machine on a command line.
+A date means the whole day: its end in a question about a state, its beginning as a start. A time without a zone is in the reader's zone:
+UTC over the network, the machine's zone on a command line.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Merging facts: every store comes to the same content from the same statements, in whatever order and number they arrive.
+"""Merges facts: every store reaches the same content from the same statements, in whatever order and number they arrive.
 
-A fact is a property of one element (or a node's name). It holds the value with the greatest (rank, stamp), and between equal
-stamps the value whose JSON is greater: a join of a semilattice, so merging is commutative, associative and idempotent. What is
-kept beside each element as `stamps` is what makes later merges right; readers never see it.
+A fact is a property of one element (or a node's name). It has the value with the greatest (rank, stamp), and between equal stamps the value
+whose JSON is greater. This is a join of a semilattice, so merging is commutative, associative and idempotent. The `stamps` of each element
+make later merges right, and readers never see them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _quoted = json.encoder.encode_basestring_ascii
 
 
 def _encoder() -> Callable[[Any], str]:
-    """What `json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)` encodes, without making its inner encoder each time.
+    """Return an encoder like `json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)` that keeps its inner encoder.
 
-    That costs more than to encode the two or three properties that most elements have.
+    To make the inner encoder costs more than to encode the two or three properties of most elements.
     """
     whole = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
     make = getattr(json.encoder, "c_make_encoder", None)  # written in C; not every Python has it
@@ -129,7 +129,7 @@ NO_FACTS = Facts()  # of an edge that states nothing but itself; never stated in
 
 
 def merged(name: str, properties: str, stamps: str, stated: Facts) -> tuple[str, str, str] | None:
-    """What an element that a store keeps as (name, properties, stamps) becomes by what is stated; None where nothing changes."""
+    """Return a stored element (name, properties, stamps) after the stated facts. None if nothing changes."""
     facts = Facts.load(name, properties, stamps)
     facts.absorb(stated)
     after = (facts.values.get(NAME, name), *facts.dump())

@@ -1,6 +1,6 @@
-"""Properties as a store keeps them: JSON text, read when somebody looks.
+"""Properties in the form of a store: JSON text, parsed on first use.
 
-A walk returns thousands of nodes of which a reader opens a few; reading the JSON of all would cost more than the walk.
+A walk returns thousands of nodes, and a reader opens few of them. To parse the JSON of all would cost more than the walk.
 """
 
 from __future__ import annotations

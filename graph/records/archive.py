@@ -1,8 +1,8 @@
 """Kept captures on object storage, which several services share.
 
-For `shared_store`. One object of a capture says what is kept of it (`kept.json`): which files, with length and SHA-256, in a folder of
-their own that is written before and never again. So a capture counts whole or not at all, and whoever writes that object first decides for
-all. Each that was kept, or changed, has an entry in a journal, by which other services learn of it.
+Used by `shared_store`. One object of a capture (`kept.json`) lists its files, with length and SHA-256. The files are in a folder of their
+own, which is written before that object, and never again. So a capture counts as a whole or not at all, and the first writer of the object
+decides for all. A journal has an entry for each kept or changed capture, so that other services learn of it.
 
     <place>/<tenant>/<two>/<capture>/kept.json
     <place>/<tenant>/<two>/<capture>/<generation>/{manifest.json, files.json, b<boundary>.parquet, …}
@@ -39,7 +39,7 @@ _FILE = re.compile(r"[a-z0-9_-]{1,40}\.(json|db|parquet)")
 
 @dataclass(frozen=True, slots=True)
 class KeptObject:
-    """What is kept of a capture: its files by name, with length and SHA-256. `content` is a hash of what its tables were made of."""
+    """The kept files of a capture by name, with length and SHA-256. `content` is a hash of the sources of its tables."""
 
     generation: str
     content: str
@@ -95,10 +95,10 @@ class Archive:
         return self.place.url
 
     def kept(self, tenant: str, capture: str) -> tuple[KeptObject, str] | None:
-        """What is kept of a capture, and the tag of the object that says so; None where nothing is.
+        """Return the kept files of a capture, and the tag of the object that lists them. None if nothing is kept.
 
         Raises:
-            UnavailableError: the store does not say.
+            UnavailableError: the store does not answer.
             DamagedError: the object is not what was put.
         """
         found = self.place.get(_name(tenant, capture, KEPT))
@@ -112,10 +112,10 @@ class Archive:
             ) from error
 
     def left(self, tenant: str, capture: str, folder: Path) -> int | None:
-        """Bring manifest and files of a capture whose object is damaged to a local folder, and say how many bytes its tables have.
+        """Bring manifest and files of a capture with a damaged object to a local folder. Return the bytes of its tables.
 
-        That object had their hashes: whether they are what was put cannot be told. They are good enough to know what the capture is about,
-        and not to answer from it. None where they are not there, or not just once.
+        The object had their hashes, so they cannot be verified. They suffice to know the subject of the capture, but not to answer from it.
+        Return None if they are missing, or exist more than once.
         """
         at = _name(tenant, capture, "")
         found = {name.removeprefix(at): stat for name, stat in self.place.files(at.rstrip("/"))}
@@ -194,7 +194,7 @@ class Archive:
         self.place.put(f"{checked_tenant(tenant)}/{JOURNAL}/{_stamp(time.time())}-{checked_capture(capture)}", b"")
 
     def journal(self, tenant: str, after: str) -> list[str]:
-        """The entries of the journal after a place in it. What is none, whoever put it there, is passed over."""
+        """Return the entries of the journal after a place in it. Objects that are not entries are skipped."""
         return [name for name in self.place.names(f"{checked_tenant(tenant)}/{JOURNAL}", after) if _is_entry(name)]
 
     def _change(self, tenant: str, capture: str, change: Callable[[KeptObject], KeptObject]) -> None:

@@ -1,7 +1,7 @@
-"""The catalog: which captures there are, and which file blocks each wrote and read. SQLite; made of the kept captures alone.
+"""The catalog of captures, with the file blocks that each wrote and read. A SQLite file, made of the kept captures alone.
 
-What it holds can be dropped and read again from the folders beside it. It never sees a record. A question costs what its answer holds,
-not what the catalog holds: a step of a trace asks about the blocks and datasets that it met.
+The catalog can be dropped and read again from the folders of the captures. It contains no records. The cost of a question depends on its
+answer, not on the size of the catalog. A step of a trace asks only about blocks and datasets that it has reached.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Catalog:
             self._database.close()
 
     def check(self) -> None:
-        """See that the file is what was written last, where it is another than at the last look.
+        """Check that the file is what was written last, if it has changed since the last check.
 
         Raises:
             DamagedError: it is not.
@@ -215,7 +215,7 @@ class Catalog:
         return dict(self._rows("SELECT capture, reason FROM lost WHERE tenant = ? ORDER BY capture", [tenant]))
 
     def note_lost(self, tenant: str, capture: str, reason: str) -> None:
-        """Note that a capture cannot be read, and that nobody knows what it read and wrote. To `put` it ends that."""
+        """Note that a capture cannot be read, and that its sources and outputs are not known. A later `put` removes the note."""
         with self._transaction() as database:
             database.execute("INSERT OR REPLACE INTO lost VALUES (?, ?, ?)", [tenant, capture, reason])
 
@@ -265,7 +265,7 @@ class Catalog:
         return [KeptFile(FileBlock(*row[:3]), row[3]) for row in rows]
 
     def read(self, tenant: str, blocks: Iterable[FileBlock]) -> set[FileBlock]:
-        """Those of the blocks that a capture read."""
+        """Return the blocks that some capture read."""
         return {block for part in batched(dict.fromkeys(blocks), _BATCH) for block in self._among("consumed", tenant, part)}
 
     def knows(self, tenant: str, blocks: Iterable[FileBlock]) -> bool:
@@ -291,7 +291,7 @@ class Catalog:
         return str(rows[0][0]) if rows else None
 
     def last_known(self, tenant: str, path: str) -> list[tuple[FileBlock, str]]:
-        """The block that a capture wrote last at a path, and that which one read last, each with the capture."""
+        """Return the block that was written last at a path, and the block that was read last, each with its capture."""
         rows = [
             row
             for table in ("written", "consumed")
@@ -369,7 +369,7 @@ class Catalog:
         return found
 
     def _among(self, table: str, tenant: str, part: Sequence[FileBlock]) -> list[FileBlock]:
-        """Those of a few blocks that a table has."""
+        """Return the blocks, among a few, that are in a table."""
         rows = self._rows(
             f"{_asked(part)} SELECT a.uri, a.length, a.modified FROM asked a CROSS JOIN path p ON p.tenant = ? AND p.uri = a.uri WHERE "
             f"EXISTS (SELECT 1 FROM {table} t WHERE t.path = p.number AND t.length = a.length AND t.modified = a.modified)",
@@ -431,7 +431,7 @@ class Catalog:
 
 
 def _replaced_since(database: sqlite3.Connection, output: int, at: str) -> str:
-    """Since when what a capture wrote is replaced, by a capture that was known before it; '' where it stands."""
+    """Return the time since when a capture's output is replaced by an earlier known capture; '' if it is not replaced."""
     later = "SELECT at, started FROM capture WHERE output = ? AND at >= ? AND replaces = ? AND status <> 'refused' ORDER BY at"
     found = database.execute(later, [output, at, Replaces.ALL])
     return next((str(since) for since, started in found if instant(started) >= at), "")

@@ -39,9 +39,9 @@ _IN_MEMORY = 8_000_000  # longs; with copies and what sorts them, five times as 
 _IN_RUNS = 8_000_000  # longs of sorted runs in memory
 _PART = 4_000_000  # longs that are read at a time
 _AT_ONCE = 1 << 20  # rows of a run: what is sorted stays near the processor
-# What DuckDB may take, in MB, and with how many threads: more where rows are so wide that a few of them fill the memory.
+# DuckDB's memory in MB, and its threads. Wide rows need more, because a few of them fill the memory.
 _MEMORY = ((512, 2), (768, 1))
-# Of the two hashes of each group only those are kept that tell of two keys in one: as good as never any.
+# A group keeps its second hashes only if two keys share the first hash, which almost never happens.
 _COLLIDED = "(SELECT key, unnest([min(checked), max(checked)]) AS checked FROM unsorted GROUP BY key HAVING min(checked) <> max(checked))"
 
 
@@ -77,7 +77,7 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
 
 
 def _counted(table: Path, files: Sequence[KeptFile]) -> list[KeptFile]:
-    """The files with the number of their records, of which each may have several rows in a sink whose rows state their places."""
+    """Return the files with the number of their records. A record may have several rows in a sink that states places."""
     counts = np.zeros(len(files), np.int64)
     last = (-1, -1)
     with pq.ParquetFile(table) as opened:
@@ -117,7 +117,7 @@ def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequ
 
 
 class _Given(Iterator[pa.RecordBatch]):
-    """Batches that the database takes. What was wrong with them is raised as it was: the database says it in words of its own."""
+    """Batches for the database. An error in them is raised unchanged, because the database replaces its message."""
 
     def __init__(self, rows: Iterator[pa.RecordBatch]) -> None:
         self._rows = rows
@@ -139,7 +139,7 @@ class _Given(Iterator[pa.RecordBatch]):
 
 
 def _at_once(schema: pa.Schema) -> int:
-    """How many rows are read, and sorted, at a time."""
+    """Return the number of rows that are read and sorted together."""
     return max(_ROW_GROUP, min(_AT_ONCE, _PART // len(schema)))
 
 
@@ -223,7 +223,7 @@ def keep_sorted(boundary: Boundary, database: duckdb.DuckDBPyConnection, table: 
 
 def _write(rows: Iterable[pa.RecordBatch], schema: pa.Schema, target: Path) -> None:
     encoding = dict.fromkeys(schema.names, "DELTA_BINARY_PACKED")
-    # Each page carries a checksum: a table that was damaged on the disk is told by whoever reads it, not taken for another answer.
+    # Each page carries a checksum, so readers detect a table that was damaged on the disk.
     with pq.ParquetWriter(
         target, schema, compression="zstd", use_dictionary=False, column_encoding=encoding, write_page_checksum=True
     ) as writer:

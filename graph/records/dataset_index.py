@@ -1,7 +1,7 @@
-"""The datasets that captures read and wrote: what they are called, who touched each last, and which were made of which.
+"""The datasets that captures read and wrote: their names, their latest captures, and their sources.
 
-For traces, by way of the catalog. Every question is answered from an index, by what it names: how many captures there are in all has
-no part in what it costs. It never opens the folder of a capture.
+Traces use it through the catalog. Every question is answered from an index, so its cost does not depend on the number of captures. The
+folder of a capture is never opened.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from headwater.graph.records.safe_names import uri_of
 from headwater.paths import path_of_dataset
 
 _BATCH = 200  # datasets a statement: two parameters each, far below SQLite's limit
-_FLOWS = ("flow", "handed")  # what was made of what, and files that were written as those of another dataset
+_FLOWS = ("flow", "handed")  # datasets made from others, and files that were written as part of another dataset
 _LAST = "\U0010ffff"  # sorts after whatever follows a beginning
 _COLUMNS = "d.namespace, d.name, d.path"
 
@@ -82,7 +82,7 @@ class KnownDatasets:
         return list(dict.fromkeys(found))
 
     def names(self, tenant: str, near: str, most: int) -> list[str]:
-        """Names of datasets: all, or those `most` whose last part stands beside that of `near` in the alphabet."""
+        """Return names of datasets: all, or the `most` names whose last part is next to `near` in the alphabet."""
         found: list[str] = []
         for comparison, order in ((">=", "ASC"), ("<", "DESC")):
             found += [
@@ -95,7 +95,7 @@ class KnownDatasets:
         return found
 
     def latest(self, tenant: str, dataset: str, role: str, *, shaped: bool = True) -> str | None:
-        """The capture that wrote (`sink`) or read (`source`) a dataset last, of those that state its columns, or of those that do not."""
+        """Return the last capture that wrote (`sink`) or read (`source`) a dataset, with stated columns or without."""
         rows = self._rows(
             "SELECT c.capture FROM use u JOIN capture c ON c.number = u.capture WHERE u.role = ? AND u.shaped = ? AND "
             "u.dataset = (SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?) "
@@ -127,7 +127,7 @@ class KnownDatasets:
             yield node_id(NodeKind.DATASET, namespace, name), node_id(NodeKind.DATASET, *other)
 
     def fan(self, tenant: str, datasets: Collection[str], *, forward: bool, most: int) -> int:
-        """How many datasets `beyond` would find, counted no further than `most` of each."""
+        """Return the number of datasets that `beyond` would return, counted up to `most` for each."""
         here = "input" if forward else "output"
         return sum(
             self._rows(
@@ -139,7 +139,7 @@ class KnownDatasets:
         )  # fmt: skip
 
     def taken_by(self, tenant: str, dataset: str) -> set[str]:
-        """The jobs (by node id) of which every capture that read a dataset says which records it took: none was refused."""
+        """Return jobs (node ids) whose captures of a dataset all state the records that they read: none was refused."""
         rows = self._rows(
             "SELECT j.namespace, j.name FROM dataset d JOIN taken t ON t.dataset = d.number AND t.refused = 0 "
             "JOIN job j ON j.number = t.job WHERE d.tenant = ? AND d.namespace = ? AND d.name = ?", [tenant, *_parts(dataset)],
@@ -147,7 +147,7 @@ class KnownDatasets:
         return {node_id(NodeKind.JOB, *row) for row in rows}
 
     def outputs(self, tenant: str, datasets: Collection[str]) -> list[int]:
-        """The numbers of datasets, by which the catalog tells what a capture wrote."""
+        """Return the numbers of datasets, under which the catalog lists outputs."""
         found: list[int] = []
         for part in batched(dict.fromkeys(map(_parts, datasets)), _BATCH):
             rows = self._rows(
@@ -184,7 +184,7 @@ class Use:
 
 
 def uses_of(manifest: Manifest) -> list[Use]:
-    """What a capture read and wrote, each dataset once a role."""
+    """Return the datasets that a capture read and wrote, each once per role."""
     scanned = {operator.source for operator in manifest.operators if operator.behaviour is Behaviour.SOURCE}
     found: dict[tuple[str, str, str], Use] = {}
     for source in manifest.sources:
@@ -200,7 +200,7 @@ def uses_of(manifest: Manifest) -> list[Use]:
 
 
 def _path_of(of: Source | Sink) -> str:
-    """Where the whole dataset lies, of which a capture may have read or written a partition."""
+    """Return the path of the whole dataset, if a capture read or wrote a partition of it."""
     return uri_of(path_of_dataset(of.dataset.namespace, of.dataset.name) if of.within else of.path)
 
 
@@ -253,7 +253,7 @@ def leaf_of(name: str) -> str:
 
 
 def _number(database: sqlite3.Connection, tenant: str, use: Use, ended: str) -> int:
-    """The number of a dataset, which is known from now on; it lies where the capture that ended last found it."""
+    """Return the number of a dataset, or give it one. Its path is the one in the capture that ended last."""
     database.execute(
         "INSERT INTO dataset (tenant, namespace, name, path, ended, name_back, path_back, leaf) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT DO UPDATE SET path = excluded.path, path_back = excluded.path_back, ended = excluded.ended "

@@ -1,6 +1,6 @@
-"""The longs of a segment as numpy arrays, no Python per row; and longs of Arrow as numpy has them, and back.
+"""Decodes the longs of a segment as numpy arrays, without Python code per row, and converts between Arrow and numpy.
 
-These two stand in for `to_numpy` and `pyarrow.array`, each of which loads pandas where it is installed, for half a second.
+The conversions replace `to_numpy` and `pyarrow.array`. Both of these load pandas if it is installed, which takes half a second.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def longs_of(column: pa.ChunkedArray) -> Longs:
 
 
 def arrow_of(longs: Longs) -> pa.Array:
-    """Such a column, of longs."""
+    """Return an Arrow array of longs."""
     return pa.Array.from_buffers(pa.int64(), len(longs), [None, pa.py_buffer(np.ascontiguousarray(longs, np.int64))])
 
 
@@ -102,7 +102,7 @@ def _numbered(name: str, column: PackedColumn) -> Longs:
 
 
 class _List:
-    """The values of a LISTED column, in all blocks so far. It has room for more: blocks may be as many as values."""
+    """The values of a LISTED column in all blocks so far, with room for more. There may be as many blocks as values."""
 
     def __init__(self) -> None:
         self._room = np.empty(0, np.int64)

@@ -45,7 +45,7 @@ class FileDigest:
     blocks: bytes
 
     def differs(self, data: bytes) -> str:
-        """What is wrong with the content of the file; empty where nothing is."""
+        """Return how the content of the file differs from the digest; empty if it does not."""
         if len(data) != self.length:
             return f"it has {len(data):,} bytes, {self.length:,} were written"
         return "" if _digest(data, self.block) == self.blocks else "its checksum is not that of what was written"
@@ -92,7 +92,7 @@ def seal(folder: Path, capture: str, contents: Mapping[str, bytes] | None = None
 
 
 def _sealable(folder: Path) -> list[Path]:
-    """The files of a capture that get a digest: not drafts, and not what is kept of a place that services share."""
+    """Return the files of a capture that get a digest. Drafts and cached files of a shared place get none."""
     names = {DIGESTS, "kept.json"}
     return [
         path
@@ -122,7 +122,7 @@ def changing(folder: Path, names: Collection[str]) -> Iterator[None]:
         try:
             yield
         except BaseException:
-            with suppress(OSError):  # a full disk, as a rule, by which the change failed too
+            with suppress(OSError):  # usually a full disk, the reason for the failed change too
                 write_durably(folder / DIGESTS, Digests(_left(folder, names, before)).text(folder.name))
             raise
         made = {name: _digest_of_file(folder / name) for name in names if (folder / name).exists()}
@@ -131,7 +131,7 @@ def changing(folder: Path, names: Collection[str]) -> Iterator[None]:
 
 
 def _left(folder: Path, names: Collection[str], before: Mapping[str, FileDigest | None]) -> dict[str, FileDigest | None]:
-    """The digests after a change that failed: a file that is as it was keeps its own, and one that may be half written has none."""
+    """Return the digests after a failed change: an unchanged file keeps its digest, and a file that may be half written has none."""
     found = {name: one for name, one in before.items() if name not in names}
     for name in names:
         if (folder / name).exists():
@@ -220,7 +220,7 @@ def check_part(path: Path, start: int, length: int) -> None:
 
 
 def compare_anew(path: Path) -> bool:
-    """The same as `check_file`, also of a file that was compared before: what the disk lost since leaves no trace in its time."""
+    """Check a file like `check_file`, even if it was compared before: damage on the disk does not change its time."""
     with _LOCK:
         _SOUND.pop(path, None)
     return check_file(path)

@@ -1,9 +1,9 @@
-"""DuckDB for sorting more rows than fit in memory: within bounds of memory and of disk, whatever machine it runs on.
+"""DuckDB for sorting more rows than fit in memory, within limits of memory and disk on any machine.
 
-For the keeping of large captures, beside everything else that a service does. What DuckDB takes by itself is a part of the machine's memory
-and a thread for each core, and each thread takes its own share: bounds are stated here instead. Spilled rows lie in a folder of the draft,
-which is removed with it. Where the disk has no room for them, the capture is refused before anything is written: it can be tried again, and
-a disk that is full harms everybody.
+Used to keep large captures while the service does other work. DuckDB's defaults are a share of the machine's memory and a thread for each
+core, and each thread takes its own share, so limits are set here. Spilled rows are in a folder of the draft, which is removed with it. If
+the disk has no room for them, the capture is refused before anything is written, because a full disk harms everybody. It can be tried
+again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import duckdb
 
 from headwater.errors import InvalidCaptureError
 
-_SPILLED = 4  # bytes on the disk for each byte of rows: what they are sorted by lies beside them, and both may be there twice
+_SPILLED = 4  # bytes on the disk for each byte of rows: rows and their sort keys, both maybe twice
 _LEAST_DISK = 256 << 20
 _LEFT_FREE = 256 << 20  # bytes of the disk that stay free for others
 _RETRY = "Give it room, then start the service again: it tries once more."

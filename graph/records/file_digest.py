@@ -1,9 +1,9 @@
-"""A SQLite file whose pages have no checksums, compared with the digest of what was written there last.
+"""A SQLite file without checksums in its pages, compared with the digest of its last written state.
 
-For the catalog. SQLite takes a changed byte of a page for what was stored, and an older copy of the file for the file. The file changes
-only by checkpoints, which are made here, one process at a time; after each the digest of the file is written next to it. The write-ahead
-log has checksums of its own. A process that is killed in a checkpoint leaves no digest: the file is then taken as it is. A file that is
-larger than 64 MB is not compared, as every start would wait for it.
+Used for the catalog. SQLite does not detect a changed byte of a page, or an older copy of the file. The file changes only by checkpoints,
+which are made here, one process at a time. After each checkpoint the digest of the file is written next to it. The write-ahead log has
+checksums of its own. A process that is killed in a checkpoint leaves no digest, and the file is then accepted unchecked. Files larger than
+64 MB are not compared, because every start would wait for the comparison.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class FileAtRest:
             self._digest.unlink(missing_ok=True)
 
     def is_sound(self) -> bool:
-        """Whether the file is what was written last. It is read only where it is another file than at the last look."""
+        """Whether the file is what was written last. The file is read only if it has changed since the last check."""
         identity = self._identity()
         if identity is None or identity == self._sound:
             return True

@@ -1,10 +1,13 @@
-"""Groups, numbered anew when they are kept: the hash of a key takes eight bytes wherever a row refers to its group, a number few or none.
+"""Numbers groups when they are kept.
 
-What refers to groups is kept first, so that groups have numbers in the order in which they are met there, from 0: a sink that reads a group
-after the other takes nothing for it. References to groups mean something within a capture alone, and nobody asks what the hash was.
+The hash of a key takes eight bytes in every row that refers to its group, a number takes few or none.
 
-Hashes stay of groups that a trace finds again (derived ones), whose reference may tell the key, and of more groups than fit in memory. A
-key that is one whole number and has no hash stays as well: often it ascends as the records do, and both are small then.
+Boundaries that refer to groups are kept first, so groups are numbered from 0 in the order of their first reference. A sink that reads one
+group after the other needs no bytes for them. References to groups have a meaning within a capture only, and the hash is never needed
+again.
+
+Hashes stay for derived groups, because their reference may determine the key, and if more groups exist than fit in memory. A key that is
+one integer without a hash stays too: it often ascends like the records do, and both are then small.
 """
 
 from __future__ import annotations
@@ -115,7 +118,7 @@ class _Numbers:
         return made
 
     def places_of(self, hashes: Longs) -> npt.NDArray[np.uint32]:
-        """The same as small numbers: 0 for "none", else one more."""
+        """Return the numbers of hashes as small integers: 0 for "none", otherwise the number plus one."""
         if not len(hashes):
             return np.empty(0, np.uint32)
         numbers, indices = self._distinct(hashes)
@@ -124,13 +127,13 @@ class _Numbers:
         return made
 
     def _distinct(self, hashes: Longs) -> tuple[Longs, npt.NDArray[np.int32]]:
-        """The number of each hash that there is, in the order in which they come, and which of these each row has."""
+        """Return the number of each distinct hash, in the order of first occurrence, and the index of each row's hash among these."""
         met = arrow_of(hashes).dictionary_encode()
         numbers = self._of_each(longs_of(pa.chunked_array([met.dictionary])))
         return numbers, np.frombuffer(met.indices.buffers()[1], np.int32)[met.indices.offset :][: len(hashes)]
 
     def _of_each(self, distinct: Longs) -> Longs:
-        """The numbers of groups, each of which is there once; new ones are numbered as they come."""
+        """Return the numbers of distinct groups. New groups get the next numbers."""
         order = np.argsort(distinct)
         ascending = distinct[order]  # what is looked for in order lies near what was looked for before
         places = np.searchsorted(self._hashes, ascending)

@@ -1,8 +1,8 @@
-"""Rows of groups, sorted by the group's number, for rows that come in the order of their records.
+"""Sorts rows of groups by the group's number, for rows that come in the order of their records.
 
-A task reads its records in order, so nothing is left to sort by but the group. Some rows at a time are sorted by the digits of small
-numbers (radix), in what the processor keeps near; such runs are merged by counting, a range of groups at a time, without a further
-comparison. Runs that do not fit in memory are on the disk, each in a file, and read as the merge comes to them.
+A task reads its records in order, so only the group is left to sort by. Blocks of rows are sorted by the digits of small numbers (radix),
+within the cache of the processor. These runs are merged by counting, a range of groups at a time, without further comparisons. Runs that do
+not fit in memory are files, and are read as the merge reaches them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _DIGIT = 1 << 16
 
 
 class GroupedRows:
-    """Takes the rows of a boundary, part after part, and gives them sorted, about `at_once` rows at a time.
+    """Collects the rows of a boundary, part after part, and yields them sorted, about `at_once` rows at a time.
 
-    What is beyond `most_rows` goes to files in a folder.
+    Rows beyond `most_rows` go to files in a folder.
     """
 
     def __init__(self, folder: Path, *, most_rows: int, at_once: int) -> None:

@@ -1,7 +1,7 @@
-"""What rows of a segment have that stands in none of its columns: the file and row, the range of a partition, a reference of their own.
+"""Values of segment rows that are in no column: the file and row, the range of a partition, the row's own reference.
 
-Rows come part after part, as large segments are read, and a part knows nothing of the others. A partition of a window may go over any
-number of parts: where it ends is read ahead, a part at a time.
+Rows come part after part, as large segments are read, and a part knows nothing of the others. A partition of a window may span any number
+of parts. To find its end, later parts are read ahead.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _LONGEST = POSITION_MASK  # bytes of a range; a file is no longer
 
 
 def own_columns(boundary: Boundary, segment: Segment, files: Mapping[str, int], again: Callable[[], Iterator[Part]]) -> OfPart:
-    """What gives such columns of a part, from the number of its first row, how many rows it has, and its columns.
+    """Return a function for the implied columns of a part: from the number of its first row, its number of rows, and its columns.
 
-    `again` reads the segment from its begin.
+    `again` reads the segment from its beginning.
 
     Raises:
-        InvalidCaptureError: the segment does not place its rows. So does what is returned.
+        InvalidCaptureError: the segment does not place its rows. The returned function raises it too.
     """
     if boundary.kind == "sink":
         return _Placed(segment, files).of

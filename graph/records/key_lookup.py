@@ -1,7 +1,7 @@
-"""Reading rows of a kept table by its key: the few row groups that can hold them, and a binary search in each.
+"""Reads rows of a kept table by key: the few row groups that may contain them, and a binary search in each.
 
-For traces, which ask a table for a handful of keys, again and again. What a footer says and the row groups last read stay in memory, by
-the file as it is: its inode, length and modification time. A key is the column by which the table is sorted; of a sink the file and row.
+Traces ask a table for a few keys many times. Footers and the row groups read last stay in memory, for each state of a file: its inode,
+length and modification time. The key is the column by which the table is sorted; for a sink it is the file and row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Key = tuple[str, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Footer:
-    """What a footer says: for each row group the least and the greatest key that it may hold."""
+    """The least and the greatest possible key of each row group, from the footer."""
 
     metadata: pq.FileMetaData
     names: Sequence[str]
@@ -115,7 +115,7 @@ class KeptTables:
 
     @property
     def bytes_kept(self) -> int:
-        """How much of tables is in memory."""
+        """Return the bytes of tables in memory."""
         return self._bytes
 
     def _footer(self, file: _Key) -> _Footer | None:

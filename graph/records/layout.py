@@ -1,4 +1,4 @@
-"""What lies in the folder of a kept capture, and under which names."""
+"""The names of the files in the folder of a kept capture."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MANIFEST = "manifest.json"
 FILES = "files.json"
 BRIEF = "brief.json"  # of a capture with many files: the manifest without its lists
 LISTS = "lists.db"  # and these lists (see `lists`)
-CATALOG = "catalog.db"  # beside the tenants' folders
+CATALOG = "catalog.db"  # next to the tenants' folders
 
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """A file that a capture wrote, with the number of its records, and the task attempt that wrote it (None: kept before that was)."""
+    """A file that a capture wrote, with the number of its records, and the task attempt that wrote it (None in older captures)."""
 
     block: FileBlock
     rows: int

@@ -1,7 +1,7 @@
-"""The files that a capture read and wrote: a few in memory, many in a file of their own beside the manifest.
+"""The files that a capture read and wrote: a few in memory, many in a file of their own next to the manifest.
 
-For traces, which need the few files that records lie in, of a capture that may have read a hundred thousand. What is asked for by
-ordinal, place or block is found by an index. All of them are read only by whoever goes through all of them.
+Traces need the few files with their records, although a capture may have read a hundred thousand. An index finds files by ordinal, place or
+block. All files are read only to iterate over them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class SourceFiles(Protocol):
         """The split of an ordinal."""
 
     def splits(self, file: SourceFile) -> list[Split]:
-        """The splits that a file was read in, as far as they are told."""
+        """Return the splits in which a file was read, as far as they are known."""
 
 
 class WrittenFiles(Protocol):
@@ -94,7 +94,7 @@ class WrittenFiles(Protocol):
 
 
 class FewSourceFiles:
-    """Those of a manifest that has them."""
+    """Source files in a manifest."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -130,7 +130,7 @@ class FewSourceFiles:
 
 
 class FewWrittenFiles:
-    """Those of a capture that wrote few."""
+    """The files of a capture that wrote few."""
 
     def __init__(self, files: Sequence[KeptFile]) -> None:
         self._files = files
@@ -156,7 +156,7 @@ class FewWrittenFiles:
 
 
 class _Stored:
-    """A file of lists. It is opened for each question: a capture is asked about a few times in a trace, and there may be many captures."""
+    """A file of lists. It is opened for each question, because a trace asks a capture rarely, and there may be many captures."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -179,7 +179,7 @@ class _Stored:
 
 
 class ManySourceFiles(_Stored):
-    """Those of a source whose manifest is read without them."""
+    """Source files outside of the manifest."""
 
     def __init__(self, path: Path, source: int) -> None:
         super().__init__(path)
@@ -229,7 +229,7 @@ class ManySourceFiles(_Stored):
 
 
 class ManyWrittenFiles(_Stored):
-    """Those of a capture that wrote many, or whose manifest is read without what it read."""
+    """The files of a capture that wrote many, or whose manifest is read without its sources."""
 
     def __len__(self) -> int:
         return self._count
@@ -263,7 +263,7 @@ def is_long(manifest: Manifest, files: Sequence[KeptFile]) -> bool:
 
 
 def shortened(manifest: Manifest) -> Manifest:
-    """A manifest without the lists that grow with its files. Of its segments it tells the rows of each boundary."""
+    """Return a manifest without the lists that grow with its files. For its segments it has the number of rows of each boundary."""
     rows = rows_of_segments(manifest)
     boundaries = tuple(replace(one, extra={**one.extra, _ROWS: rows.get(one.boundary, 0)}) for one in manifest.boundaries)
     sources = tuple(replace(source, files=(), splits=()) for source in manifest.sources)
@@ -271,7 +271,7 @@ def shortened(manifest: Manifest) -> Manifest:
 
 
 def rows_of_segments(manifest: Manifest) -> dict[int, int]:
-    """How many rows were written of each boundary."""
+    """Return the number of written rows of each boundary."""
     counts = {boundary.boundary: 0 for boundary in manifest.boundaries}
     for segment in manifest.segments:
         counts[segment.boundary] = counts.get(segment.boundary, 0) + segment.rows
@@ -279,7 +279,7 @@ def rows_of_segments(manifest: Manifest) -> dict[int, int]:
 
 
 def stated_rows(brief: Manifest) -> dict[int, int] | None:
-    """The same of a manifest without its lists; None of one that an earlier release kept."""
+    """Return the number of written rows of each boundary from a manifest without lists. None if an earlier release kept it."""
     stated = {boundary.boundary: boundary.extra.get(_ROWS) for boundary in brief.boundaries}
     known = {number: count for number, count in stated.items() if isinstance(count, int)}
     return known if len(known) == len(stated) else None
@@ -300,7 +300,7 @@ def keep_lists(manifest: Manifest, files: Sequence[KeptFile], folder: Path) -> N
 
 
 def keep_missing_lists(manifest: Manifest, files: Sequence[KeptFile], folder: Path) -> None:
-    """Write the lists of a capture that an earlier release kept without them, or of which they are damaged."""
+    """Write the lists of a capture, if an earlier release kept it without lists, or they are damaged."""
     if is_long(manifest, files) and not _has_sound_lists(folder):
         with changing(folder, (LISTS, BRIEF)):
             keep_lists(manifest, files, folder)

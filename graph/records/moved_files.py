@@ -1,7 +1,7 @@
-"""Files that lie elsewhere than where a capture wrote them: a program that no capture knows renamed, moved or copied them.
+"""Files in another place than where a capture wrote them: an unknown program renamed, moved or copied them.
 
-For traces and the graph, by way of the catalog. A rename keeps the name, the length and the modification time of a file, or at least two of
-the three. The catalog finds files by these, from an index. It never looks at the files themselves.
+Traces and the graph use it through the catalog. A rename keeps the name, the length and the modification time of a file, or at least two of
+the three. The catalog finds files by these, from an index. The files themselves are never read.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class KnownMoves:
         return found
 
     def _candidates(self, asked: str, values: Sequence[object], tenant: str) -> dict[FileBlock, list[FileBlock]]:
-        """The same for the blocks of a table `asked`."""
+        """Return possible written files for the blocks of a table `asked`."""
         found: dict[FileBlock, list[FileBlock]] = {}
         for row in self._rows(f"{asked} {_WRITTEN_ELSEWHERE}", [*values, *[tenant] * 6]):
             found.setdefault(FileBlock(*row[:3]), []).append(FileBlock(*row[3:]))
@@ -162,10 +162,10 @@ def enter_read(database: sqlite3.Connection, tenant: str, read: Iterable[tuple[F
 
 
 def enter_handed(database: sqlite3.Connection, capture: int | None, output: int) -> None:
-    """Enter which datasets have files that were written as those of others, so that a trace between the two looks there.
+    """Enter datasets with files that were written as part of others, so that a trace between the two looks there.
 
-    For the files that a capture read, and for those that it wrote as `output`. All its files are entered already. A pair depends on two
-    files alone: whichever capture comes first, the pairs are the same.
+    This is done for the files that a capture read, and for its files in `output`. All its files are entered already. A pair depends on two
+    files alone, so the order of captures does not matter.
     """
     for alike in _ALIKE_READ:
         database.execute(
@@ -238,7 +238,7 @@ _READERS = (
     "CROSS JOIN sourced s ON s.path = t.path AND s.length = t.length AND s.modified = t.modified "
     "CROSS JOIN use u ON u.capture = c.number AND u.role = 'source' AND u.dataset = s.dataset CROSS JOIN dataset d ON d.number = s.dataset"
 )
-# The written files `w` that a read file `s` is or may be, and the other way round: the same file, one of its name, one of its time.
+# Pairs of a written file `w` and a read file `s` that may be the same: equal files, equal names, equal times.
 _SAME_TIME = f"p.tenant = q.tenant AND ({_SCHEMES.format('p')})"  # `p` is the path that was read
 _SAME_WRITTEN = "CROSS JOIN written w ON w.path = s.path AND w.length = s.length AND w.modified = s.modified"
 _NAMED_WRITTEN = (

@@ -1,6 +1,6 @@
-"""What a write leaves of what its dataset held before: for the catalog, which knows a version of a dataset by the captures that made it.
+"""How much of a dataset a write replaces. The catalog defines a version of a dataset by the captures that made it.
 
-Where a manifest does not say it for certain, the answer is the careful one: `SOME`, which ends no version and lets nothing be pruned.
+If a manifest does not state it for certain, the careful answer is `SOME`: it ends no version, and allows no pruning.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from headwater.errors import InvalidInputError
 from headwater.graph.associations import Sink
 from headwater.graph.model import Stamp
 
-TABLE_FORMATS = ("delta", "iceberg")  # whose own logs say which files, and which rows of them, a version has
+TABLE_FORMATS = ("delta", "iceberg")  # their own logs list the files of a version, and their rows
 
 
 class Replaces(IntEnum):
-    """What a write replaces of its dataset."""
+    """The part of its dataset that a write replaces."""
 
     NOTHING = 0  # it appends
     ALL = 1
     PARTITIONS = 2  # the folders that it wrote files to
-    SOME = 3  # a part, of which the manifest does not say which
+    SOME = 3  # an unknown part
 
 
 def replaced_by(sink: Sink) -> Replaces:
-    """What a sink replaces. An `INSERT OVERWRITE` with PARTITION (…) replaces those partitions alone, of a table only.
+    """Return the part that a sink replaces. An `INSERT OVERWRITE` with PARTITION (…) replaces these partitions of a table only.
 
-    A write to the path of a partition replaces what is below that path.
+    A write to the path of a partition replaces everything below that path.
     """
     if sink.mode == "append":
         return Replaces.NOTHING

@@ -1,6 +1,6 @@
-"""Several columns of longs as one, where what tells them apart fits into 63 bits: sorting that is many times cheaper than sorting rows.
+"""Packs several columns of longs into one, if 63 bits can distinguish them. Sorting one column is much cheaper than sorting rows.
 
-References are small once the gap between ordinal and position is taken out, and so are whole numbers that stand for keys.
+References are small once the gap between ordinal and position is removed, and so are integers that represent keys.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BITS = 63
 
 @dataclass(frozen=True, slots=True)
 class _Narrow:
-    """How a column is told by fewer bits: 0 for none, else 1 + the upper part above its least, then the lower part above its least."""
+    """A column in fewer bits: 0 for none, otherwise 1 + the upper part minus its minimum, then the lower part minus its minimum."""
 
     upper: int
     lower: int

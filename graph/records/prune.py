@@ -1,9 +1,9 @@
-"""Pruning: drop the associations that nothing kept can be traced to any more, by a policy.
+"""Pruning: drops the associations from which no kept data can be traced any more, by a policy.
 
-For `headwater store prune` and for the service. A capture goes only once all that it wrote was replaced and no capture that stays read any
-of it, so every trace back from kept data is as before. Its folder keeps the note of `prune_note`, and which files it read and wrote. May be
-stopped anywhere and begun again: each capture is marked in the catalog, then noted in its folder, then its tables are removed; what was
-marked and not removed is removed first by whoever comes next.
+Used by `headwater store prune` and by the service. A capture is pruned only if all its output was replaced, and no remaining capture read
+any of it. So every trace back from kept data stays the same. Its folder keeps the note of `prune_note`, and the lists of its files. Pruning
+may be stopped at any time: each capture is marked in the catalog, then noted in its folder, then its tables are removed. The next run first
+removes captures that are marked but not removed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _PAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What may be pruned: captures that ended `older_days` ago, of outputs that were replaced `replaced_days` ago.
+    """The captures that may be pruned: they ended `older_days` ago, and their outputs were replaced `replaced_days` ago.
 
-    `namespace` and `dataset` are patterns (`*`, `?`) of the output's namespace and name. With `most_bytes`, the earliest replaced go first,
-    and only until the tables that are left have no more bytes.
+    `namespace` and `dataset` are patterns (`*`, `?`) for the output's namespace and name. With `most_bytes`, the captures that were
+    replaced first are pruned first, until the remaining tables have no more bytes.
     """
 
     replaced_days: float = 30.0
@@ -60,9 +60,10 @@ class Policy:
 
 @dataclass
 class Report:
-    """What was pruned, or would be: captures and bytes of their tables, by dataset.
+    """The captures that were pruned, or would be, and the bytes of their tables, by dataset.
 
-    `finished` is the number of captures that an earlier prune marked and did not remove. `bytes_left` are those of all tables left.
+    `finished` is the number of captures that an earlier prune marked and did not remove. `bytes_left` are the bytes of all remaining
+    tables.
     """
 
     captures: Counter[tuple[str, str]] = field(default_factory=Counter)

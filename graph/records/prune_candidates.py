@@ -1,7 +1,7 @@
-"""Which captures no kept data can be traced back to: for `prune`, by the indexes of the catalog.
+"""Finds captures that no kept data can be traced back to, for `prune`, by the indexes of the catalog.
 
-A capture may go once all that it wrote was replaced, and every capture that read what it wrote is gone itself. A capture that is needed
-remembers one that needs it (`held`), and is not looked at again before that one goes: what a look costs does not grow with what is kept.
+A capture may be pruned if all its output was replaced, and every capture that read its output is pruned itself. A capture that is needed
+remembers one that needs it (`held`), and is not checked again before that one is pruned. So the cost does not grow with the kept captures.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Prunable:
         return self._chosen("c.held = ? AND c.held <> 0 AND c.replaced <> '' AND c.pruned = 0 ORDER BY c.number", [number])
 
     def holder(self, number: int, without: Collection[int] = ()) -> int | None:
-        """A capture that needs this one: one that read what it wrote, but for some; None where there is none."""
+        """Return a capture that needs this one, because it read its output; `without` leaves out some. None if there is none."""
         return self._holder(self._rows, number, without)
 
     def hold(self, number: int, holder: int) -> None:
@@ -98,7 +98,7 @@ class Prunable:
         return sum(row[0] for row in self._rows("SELECT bytes FROM tally WHERE tenant = ?", [tenant]))
 
     def pruned_among(self, tenant: str, captures: Collection[str]) -> set[str]:
-        """Those of some captures whose tables are gone, or may go."""
+        """Return the captures whose tables are pruned, or may be."""
         asked = "SELECT 1 FROM capture WHERE tenant = ? AND capture = ? AND pruned > 0"
         return {capture for capture in captures if self._rows(asked, [tenant, capture])}
 

@@ -1,6 +1,6 @@
-"""The note that a pruned capture has in the place of its tables: who pruned it, when, and by which policy.
+"""The note that a pruned capture has in place of its tables: the person, the time and the policy.
 
-The rest of the capture's folder stays: which files it read and wrote. So a trace that comes to it knows what it lacks.
+The rest of the capture's folder stays, with the lists of its files. So a trace that reaches it knows what is missing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PRUNED = "pruned.json"
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """Who (`by`) pruned the tables of a capture, when (in UTC), and by which policy."""
+    """The person (`by`) who pruned the tables of a capture, the time (in UTC), and the policy."""
 
     by: str
     at: str
@@ -44,10 +44,10 @@ def is_pruned(folder: Path) -> bool:
 
 
 def read_pruned(folder: Path) -> Pruned:
-    """The note in the folder of a capture; of a prune that is under way, or was killed, before it wrote one, a note that says so.
+    """Return the note in the folder of a capture. If a prune is running, or was killed before it wrote one, return a note about that.
 
     Raises:
-        DamagedError: it is not what was written.
+        DamagedError: the note is not what was written.
     """
     try:
         with reading(folder / PRUNED, absent=False):

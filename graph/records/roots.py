@@ -1,9 +1,9 @@
-"""Data roots: which files may be read as data, of this machine and of remote storage.
+"""Data roots: the files that may be read as data, on this machine and on remote storage.
 
-Paths come from events, manifests, declarations and provenance, so from whoever may write to the service. A file is read only if it lies
-below a root once every link of its path is followed; never what lies in a folder of `never`, nor in `/proc`, `/sys` and `/dev`, except for
-`/dev/shm` if a root lies in it. Every reader of a source asks here first. What is refused tells nothing of the file, not even whether
-it exists.
+Paths come from events, manifests, declarations and provenance, and so from anybody who may write to the service. A file is read only if it
+is below a root after all links of its path are resolved. Files in a folder of `never`, in `/proc`, `/sys` and `/dev` are never read, except
+in `/dev/shm` if a root is there. Every reader of a source asks here first. A refusal reveals nothing about the file, not even whether it
+exists.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HINT = "Add its folder to HEADWATER_DATA_ROOTS, or run the program that reads o
 class DataRoots:
     """The folders and files below which data may be read, and the roots of remote storage.
 
-    `is_root` is given a path and the folders above it, and says whether one of them is a root; without it, every path lies below one.
+    `is_root` receives a path and its parent folders, and returns whether one of them is a root. Without it, every path is below a root.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Look:
                 folders[folder] = folders.get(folder, 0) + 1
         for folder, count in folders.items():
             if count > _FEW:
-                with suppress(UnsupportedError, SourceUnavailableError):  # whoever asks for a file is told why
+                with suppress(UnsupportedError, SourceUnavailableError):  # a question about the file reports the reason
                     self._remote.update((file.uri, file) for file in self._roots.remote.files(folder))
 
     def file(self, uri: str, *, anew: bool = False) -> tuple[FileBlock, StoredFile]:
@@ -206,7 +206,7 @@ class Look:
         return sorted(block_at(file.uri, file.stat.length, file.stat.modified) for file in data)
 
     def _block(self, uri: str) -> FileBlock:
-        """A file that was listed; whoever wants to read what may not be read is told so then."""
+        """Return the block of a listed file. A file that may not be read is refused later, when it is read."""
         try:
             return self.block(uri)
         except UnsupportedError:

@@ -1,6 +1,6 @@
-"""Putting the rows of a boundary into the order in which they are kept, in memory: for boundaries that are not too large for that.
+"""Sorts the rows of a boundary into the order in which they are kept, in memory, if the boundary is small enough.
 
-Nothing is done where the rows came in order, as those of a sink and of rows that their own references name do.
+Nothing is done if the rows came in order, as rows of a sink and rows with their own references do.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def ordered(columns: Sequence[Longs], by: Sequence[Longs]) -> list[Longs]:
 
 
 def collided(key: Longs, checked: Longs) -> tuple[Longs, Longs]:
-    """Of the two hashes of each group those that tell of two keys in one, the least and the greatest second one of each."""
+    """Return the second hashes of groups with two keys: the least and the greatest of each."""
     if not len(key):
         return key, checked
     key, checked = ordered([key, checked], [key, checked])

@@ -14,7 +14,7 @@ from headwater.errors import InvalidCaptureError, InvalidInputError
 from headwater.graph.associations import is_segment_name
 from headwater.graph.storage.addresses import one_spelling
 
-FINE_SCHEMES = ("file:", "hdfs:", "webhdfs:", "swebhdfs:")  # where a time is as it was told
+FINE_SCHEMES = ("file:", "hdfs:", "webhdfs:", "swebhdfs:")  # storage with exact times
 _TENANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?")
 
 
@@ -77,9 +77,9 @@ def keeps_milliseconds(uri: str) -> bool:
 
 
 def block_at(path: str, length: int, modified: int) -> FileBlock:
-    """The block of a file by what Spark, or a store, says of it.
+    """Return the block of a file from the values of Spark or of a store.
 
-    Object stores keep whole seconds, of which some tell parts in lists and not where one object is asked for.
+    Object stores keep whole seconds. Some return parts of a second in lists, but not for a single object.
     """
     uri = uri_of(path)
     return FileBlock(uri, length, modified if keeps_milliseconds(uri) else modified // 1000 * 1000)

@@ -1,7 +1,7 @@
-"""The tables of the catalog, and how a catalog of an earlier release becomes one of this.
+"""The tables of the catalog, and the upgrade of a catalog of an earlier release.
 
-For `catalog`. Everything in a catalog can be read again from the folders of the kept captures, so an older one is emptied and filled anew,
-in one transaction: a process that is killed half-way leaves the old one, and the next start begins again.
+Everything in a catalog can be read again from the folders of the kept captures. So an older catalog is emptied and filled again, in one
+transaction. A process that is killed half-way leaves the old catalog, and the next start begins again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headwater.errors import ConfigurationError
 VERSION = 9
 _OPENING_SECONDS = 3600.0  # how long a process that starts waits for another that fills the catalog anew
 
-# `ended` stands beside each number of a capture, so that the latest of many is the first row of an index and never sorted out of all.
+# `ended` is next to each number of a capture, so the latest of many is the first row of an index, without sorting.
 _SCHEMA = (
     """CREATE TABLE job (number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL,
       UNIQUE (tenant, namespace, name))""",
@@ -49,7 +49,7 @@ _SCHEMA = (
     "CREATE INDEX capture_held ON capture (held) WHERE held <> 0",
     "CREATE INDEX capture_going ON capture (tenant, number) WHERE pruned = 1",
     "CREATE TABLE tally (tenant TEXT PRIMARY KEY, captures INTEGER NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID",
-    # Which captures read (`source`) or wrote (`sink`) a dataset. `shaped`: the capture tells its columns; `scanned`: records came from it.
+    # Captures that read (`source`) or wrote (`sink`) a dataset. `shaped`: the capture states its columns; `scanned`: records came from it.
     """CREATE TABLE use (dataset INTEGER NOT NULL, role TEXT NOT NULL, shaped INTEGER NOT NULL, ended TEXT NOT NULL,
       capture INTEGER NOT NULL, scanned INTEGER NOT NULL, PRIMARY KEY (dataset, role, shaped, ended, capture)) WITHOUT ROWID""",
     "CREATE INDEX use_capture ON use (capture)",
@@ -57,8 +57,8 @@ _SCHEMA = (
     """CREATE TABLE flow (input INTEGER NOT NULL, output INTEGER NOT NULL, captures INTEGER NOT NULL,
       PRIMARY KEY (input, output)) WITHOUT ROWID""",
     "CREATE INDEX flow_output ON flow (output, input)",
-    # Datasets (`output`) of which files were read that were written as those of another (`input`), as of a folder above.
-    # A pair may stay when no capture tells of it any more: it makes traces look further, and changes no answer.
+    # Datasets (`output`) with files that were written as part of another (`input`), for example of a parent folder.
+    # A pair may remain without any capture: it makes traces search further, and changes no answer.
     """CREATE TABLE handed (input INTEGER NOT NULL, output INTEGER NOT NULL, PRIMARY KEY (input, output)) WITHOUT ROWID""",
     "CREATE INDEX handed_output ON handed (output, input)",
     # Each dataset and job that read it once, with the number of its captures, and of those that were refused.
@@ -83,7 +83,7 @@ _SCHEMA = (
       name INTEGER NOT NULL, PRIMARY KEY (path, length, modified, dataset)) WITHOUT ROWID""",
     "CREATE INDEX sourced_name ON sourced (name, modified) WHERE name > 0",
     "CREATE INDEX sourced_alike ON sourced (modified, length) WHERE name > 0",
-    # The last entries that were read of the journal of a place that services share, and from where to look for others.
+    # The journal entries of a shared place that were read last, and the position from which to search for others.
     "CREATE TABLE journal (tenant TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (tenant, entry)) WITHOUT ROWID",
     # Captures that left groups to be found again and were not checked since (trace/recompute/group_keeper); a number is never given twice.
     """CREATE TABLE unkept (number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, capture TEXT NOT NULL,
@@ -125,7 +125,7 @@ def connect(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=_OPENING_SECONDS)
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("PRAGMA synchronous = FULL")
-    database.execute("PRAGMA wal_autocheckpoint = 0")  # `file_digest` is told of each checkpoint
+    database.execute("PRAGMA wal_autocheckpoint = 0")  # `file_digest` makes each checkpoint
     return database
 
 

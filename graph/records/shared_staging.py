@@ -1,7 +1,7 @@
-"""Staged segments of services that share a place: on the object store, so that any of them publishes what another took.
+"""Staged segments of services that share a place. They are on the object store, so any service can publish segments of another.
 
-An object's name ends with the SHA-256 of its bytes: what is put once is never another. What was staged in the home, before it shared a
-place, is still found there.
+An object's name ends with the SHA-256 of its bytes, so an object never changes. Segments that a home staged before it shared a place are
+still found in the home.
 
     <place>/.staging/<tenant>/<capture>/<segment>.<sha256>
 """
@@ -79,12 +79,12 @@ class SharedStaging(Staging):
 
 
 def bytes_staged(place: Place) -> int:
-    """How much is staged at a place, of all tenants."""
+    """Return the bytes that are staged at a place, for all tenants."""
     return sum(stat.length for _, stat in place.files(_FOLDER))
 
 
 def clear_stale(place: Place, before: float) -> int:
-    """Drop what is staged of captures of which nothing has arrived since an instant (seconds since the epoch); how many there were."""
+    """Drop staged segments of captures without new segments since an instant (epoch seconds). Return the number of captures."""
     captures: defaultdict[str, list[str]] = defaultdict(list)
     latest: defaultdict[str, float] = defaultdict(float)
     for name, stat in place.files(_FOLDER):

@@ -1,9 +1,10 @@
-"""The association store of services that share one place on object storage: what is local is a cache of it.
+"""The association store of services that share one place on object storage. The local folder is a cache of the place.
 
-For several replicas of a service, which must answer alike. What one publishes, keeps besides or prunes the others learn from the journal of
-the place, before they answer; where the place does not say, the answer does. What is damaged there is its capture's fault: who reads that
-capture is told so, and nobody else, as long as it is known what the capture read and wrote. A capture that was published on this machine
-before it shared a place stays local until it is published again (`headwater store rebuild`). The catalog is local, and made of the place.
+Several replicas of a service use it, which must answer alike. A replica publishes, keeps and prunes captures, and the others learn of it
+from the journal of the place before they answer. If the place does not answer, their answers report it. Damage at the place concerns one
+capture: only questions that read it report the damage, as long as the sources and outputs of the capture are known. A capture that was
+published on this machine before it shared a place stays local until it is published again (`headwater store rebuild`). The catalog is
+local, and is made from the place.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from headwater.graph.records.staging import Staging
 from headwater.graph.records.store import DRAFTS, AssociationStore
 from headwater.graph.storage.object_folder import AlteredObjectError
 
-_CLOCKS = 900.0  # seconds by which the clocks of services may differ
-_GRACE = 900.0  # seconds for which a capture that was asked for is not evicted: a question that has found it is to read it
+_CLOCKS = 900.0  # greatest difference between the clocks of services, in seconds
+_GRACE = 900.0  # seconds for which a requested capture is not evicted, so that the question can read it
 _TOUCHED = 60.0
 _LEFT = 3600.0  # seconds after which a draft is one of a process that was ended
 _BROUGHT = "brought-"  # what the names of drafts of the cache begin with
@@ -56,12 +57,12 @@ class SharedAssociationStore(AssociationStore):
         super().__init__(root, sources=sources)
 
     def refresh(self, tenant: str, *, at_once: bool = False) -> None:
-        """Learn what other services kept or changed, if the last look is not of a moment ago. What was learned until a fault counts.
+        """Learn what other services kept or changed, unless the last look is very recent. Entries before a fault count.
 
         Raises:
-            UnavailableError: the place does not say.
-            DamagedError: what it says of a capture is damaged, so that nobody knows what the capture read and wrote; all others are known.
-                `at_once`: also where that is known.
+            UnavailableError: the place does not answer.
+            DamagedError: a capture is damaged, so that its sources and outputs are not known; all others are known.
+                `at_once`: raised also if they are known.
         """
         self.catalog.check()
         with self._refreshing:
@@ -75,7 +76,7 @@ class SharedAssociationStore(AssociationStore):
                     captures = list(dict.fromkeys(map(capture_in, part)))
                     taken = zip(captures, threads.map(lambda capture: self._taken(tenant, capture), captures), strict=True)
                     damaged |= {capture: fault for capture, fault in taken if fault is not None}
-                    # A process that is ended meanwhile need not begin again. What is damaged is looked at again: it may be mended.
+                    # A process that ends need not begin again. Damaged captures are checked again, because they may be repaired.
                     looked_at = [entry if capture_in(entry) not in damaged else before(entry, 0) for entry in part]
                     self.catalog.note_journal(tenant, looked_at)
             others = {key: fault for key, fault in self._damaged.items() if key[0] != tenant}
@@ -164,7 +165,7 @@ class SharedAssociationStore(AssociationStore):
         return folder
 
     def _known(self, tenant: str, capture: str, folder: Path) -> KeptObject | None:
-        """What is kept of a capture as it is known here; where that is damaged, as the place has it."""
+        """Return the kept files of a capture from the cache; from the place, if the cache is damaged."""
         if (kept := _local(folder)) is None and (folder / KEPT).exists() and (found := self.archive.kept(tenant, capture)) is not None:
             kept = found[0]
             self._bring(tenant, capture, kept)
@@ -204,7 +205,7 @@ class SharedAssociationStore(AssociationStore):
         return None
 
     def _enter_damaged(self, tenant: str, capture: str) -> None:
-        """Have the catalog know what a damaged capture read and wrote, where that can be told."""
+        """Enter the sources and outputs of a damaged capture into the catalog, if they can be read."""
         draft = self._drafts(tenant) / f"{_BROUGHT}{uuid4().hex}"
         try:
             size = self.archive.left(tenant, capture, draft)
@@ -314,7 +315,7 @@ def is_brought(path: Path) -> bool:
 
 
 def _local(folder: Path) -> KeptObject | None:
-    """What is here of a capture, as the place had it when it was brought; None where nothing is."""
+    """Return the cached state of a capture at the place. None if nothing is cached."""
     try:
         return KeptObject.of((folder / KEPT).read_bytes())
     except (FileNotFoundError, ValueError, KeyError, TypeError):

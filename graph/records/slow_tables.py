@@ -1,4 +1,4 @@
-"""Which tables traces had to find again, at length: whoever has time keeps them, so that the next trace need not."""
+"""A queue of tables that traces computed slowly. The service keeps them, so that the next trace is fast."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Wanted:
 
 
 class WantedTables:
-    """A queue of them. What was taken from it once is not taken again, unless it is forgotten: what cannot be kept is tried once.
+    """The queue. A table is taken from it once, unless it is forgotten, so a table that cannot be kept is tried once.
 
     Safe to use from several threads.
     """

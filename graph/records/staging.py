@@ -81,9 +81,10 @@ class Staging:
         self._hashes = {key: value for key, value in self._hashes.items() if key[0].parent != folder}
 
     def clear_stale(self, before: float) -> int:
-        """Forget captures of which nothing has arrived since an instant (seconds since the epoch); how many.
+        """Forget captures without new segments since an instant (epoch seconds). Return their number.
 
-        Their application died before it said which segments count. Should its manifest come after all, it is told which are missing.
+        Their application died before its manifest said which segments count. If the manifest still comes, the sender learns which segments
+        are missing.
         """
         stale = 0
         for folder in self._root.iterdir() if self._root.exists() else ():
@@ -97,7 +98,7 @@ class Staging:
         return stale
 
     def bytes_staged(self) -> int:
-        """How much is staged."""
+        """Return the staged bytes."""
         total = 0
         for folder in self._root.iterdir() if self._root.exists() else ():
             with suppress(FileNotFoundError, NotADirectoryError):  # published, or cleared, a moment ago

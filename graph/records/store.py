@@ -101,7 +101,7 @@ class AssociationStore:
         return self._staging(tenant).put(capture, name, data)
 
     def clear_stale(self, before: float) -> int:
-        """Drop what is staged of captures of which nothing arrived since an instant (seconds since the epoch); how many there were."""
+        """Drop staged segments of captures without new segments since an instant (epoch seconds). Return the number of captures."""
         for file in self.root.glob(f"{INCOMING}*"):
             with suppress(FileNotFoundError):
                 if file.stat().st_mtime < before:
@@ -110,7 +110,7 @@ class AssociationStore:
             return sum(self._staging(tenant).clear_stale(before) for tenant in self._tenants())
 
     def bytes_staged(self) -> int:
-        """How much waits for its manifest, with what is on its way here."""
+        """Return the bytes that wait for a manifest, including those that are being received."""
         incoming = 0
         for file in self.root.glob(f"{INCOMING}*"):
             with suppress(FileNotFoundError):
@@ -190,7 +190,7 @@ class AssociationStore:
         return ManyWrittenFiles(folder / LISTS) if (folder / BRIEF).exists() else FewWrittenFiles(read_files(folder))
 
     def boundary_rows(self, tenant: str, capture: str) -> dict[int, int]:
-        """How many rows each boundary of a capture has, of those that were written. No table is looked at."""
+        """Return the number of written rows of each boundary of a capture, without reading tables."""
         is_long = (self._present(tenant, capture) / BRIEF).exists()
         stated = stated_rows(self.brief(tenant, capture)) if is_long else None
         return rows_of_segments(self.manifest(tenant, capture)) if stated is None else stated
@@ -267,18 +267,18 @@ class AssociationStore:
         self.was_filled = True
 
     def pruned(self, tenant: str, captures: Collection[str]) -> dict[str, Pruned]:
-        """Those of some captures whose tables were pruned, with who did so and why."""
+        """Return the captures whose tables were pruned, with the notes."""
         return {capture: read_pruned(self._present(tenant, capture)) for capture in self.catalog.prunable.pruned_among(tenant, captures)}
 
     def note_pruned(self, tenant: str, capture: str, pruned: Pruned) -> None:
-        """Note durably that the tables of a capture are about to be pruned. They are there until `drop_tables`."""
+        """Note durably that the tables of a capture will be pruned. They exist until `drop_tables`."""
         folder = self._folder(tenant, capture)
         if folder.is_dir():  # else the capture was dropped meanwhile
             with changing(folder, (PRUNED,)):
                 write_durably(folder / PRUNED, pruned.text())
 
     def drop_tables(self, tenant: str, capture: str, pruned: Pruned) -> None:
-        """Remove the tables of a capture that was pruned; where that is not noted, note it first. Doing it again changes nothing."""
+        """Remove the tables of a pruned capture. Write the note first, if it is missing. Idempotent."""
         folder = self._folder(tenant, capture)
         if not is_pruned(folder):
             self.note_pruned(tenant, capture, pruned)
@@ -303,7 +303,7 @@ class AssociationStore:
             return self._enter_all(tenant)
 
     def _fill(self) -> None:
-        """Enter what is kept of every tenant into a catalog that an earlier release made. A damaged capture is left out, and told."""
+        """Enter the kept captures of every tenant into a catalog of an earlier release. Damaged captures are left out and reported."""
         tenants = [folder.name for folder in self.root.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
         if next(self.kept_folders(self.root), None) is None:
             return
@@ -339,7 +339,7 @@ class AssociationStore:
             raise
 
     def _write(self, tenant: str, manifest: Manifest, folder: Path) -> None:
-        """Compact beside the final place, then move there in one step."""
+        """Compact next to the final place, then move there in one step."""
         from headwater.graph.records.compact import compact  # DuckDB and numpy load with it: staging does without
 
         drafts = self._drafts(tenant)

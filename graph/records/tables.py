@@ -1,4 +1,4 @@
-"""What the segments of a boundary say, as Arrow batches in the shape that is kept.
+"""The content of a boundary's segments, as Arrow batches in the shape of the kept table.
 
     sink     file, row, r0 …, length               `file` is an index into the files that the capture wrote, by path; `length` in bytes,
                                                     where records are ranges of bytes, and `row` their offset
@@ -19,7 +19,7 @@
 
 `checked` (of groups and matches too) is a second hash of the key.
 
-`branch7` (of any kind) tells by which projection of operator 7, an Expand, the row was made; `partition3` is the hash of the row's
+`branch7` (of any kind) is the projection of operator 7, an Expand, that made the row; `partition3` is the hash of the row's
 partition, by which operator 3, a limit of ranks, recorded it.
 
 `v<n>` is the n-th value that a condition compares, `nulls` has a bit for each that is null. A window partition's rows have
@@ -82,7 +82,7 @@ def schema_of(boundary: Boundary) -> pa.Schema:
 
 
 def order_of(boundary: Boundary) -> list[str]:
-    """The columns by which the kept table is sorted."""
+    """Return the columns by which the kept table is sorted."""
     if boundary.kind in {"window", "semi", "rows", "extent"}:
         return ["ref"]
     names: list[str] = schema_of(boundary).names
@@ -140,7 +140,7 @@ def _parts(boundary: Boundary, segment: Segment, rows: int) -> Iterator[Part]:
 
 
 def files_written(segments: Sequence[Segment], committed: Iterable[WrittenFile] = ()) -> list[KeptFile]:
-    """The files of a sink, by path, each once; as their commit left them, where that is told of a file of the same length.
+    """Return the files of a sink, by path, each once. The committed state replaces a stated file of the same length.
 
     Raises:
         InvalidCaptureError: two segments disagree about a file, or runs name a file that is not listed.

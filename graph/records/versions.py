@@ -1,6 +1,6 @@
-"""The versions of a dataset: which captures wrote it, latest first, back to one that replaced all that was there.
+"""The versions of a dataset: the captures that wrote it, latest first, back to one that replaced everything.
 
-For traces that ask how a dataset was at an earlier time, by way of the catalog. A question costs as many rows as the version has writes.
+Traces use it through the catalog to find an earlier state of a dataset. A question reads as many rows as the version has writes.
 """
 
 from __future__ import annotations

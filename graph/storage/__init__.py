@@ -1,25 +1,25 @@
-"""Storage that is not this machine's: object stores and HDFS, behind one seam.
+"""Remote storage: object stores, HDFS, databases and Kafka behind one interface.
 
-For traces, which read records back from where jobs left them. What may be read is what the operator named in a file of the service's own
-(`settings.py`): roots, each with its endpoint and credentials. Nothing that comes from an event, a manifest or a question chooses any of
-these. Which module to open:
+Traces read records back from where jobs left them. The operator names the readable roots in a file of the service (`settings.py`), each
+with its endpoint and credentials. Nothing in an event, a manifest or a question chooses any of these. Modules:
 
-    addresses   what a URI names: a store and a path in it, or a refusal
-    settings    the roots and how each is reached, from `storage.toml`
-    protocol    what a store must do: look at a file, list, read a range of the very file that was looked at
-    objects     S3, Google Cloud Storage and Azure, by obstore
-    hdfs        HDFS, by hdfs-native
-    webhdfs     HDFS over HTTP, by requests
-    rowkeys     keys of rows that are no single whole number
-    keyed       tables of databases and partitions of topics, by their URIs
-    tables      their records by key: what a trace may ask, and what it is told
-    postgres    PostgreSQL, by pg8000
-    topics      Kafka, by confluent-kafka
-    remote      all roots together: looks, lists and reads, counts requests, remembers ranges by identity
-    files       a file to read records from: of this machine, or of a root
-    opened      local files, opened so that no link leads to another
-    writing     a folder that the service owns: objects are put, brought and deleted there
-    duck        such files as DuckDB reads them
+    addresses      the address that a URI names: a store and a path in it, or a refusal
+    settings       the roots and their settings, from `storage.toml`
+    protocol       the interface of a store: look at a file, list, read a range of the file that was looked at
+    objects        S3, Google Cloud Storage and Azure, by obstore
+    odd_names      S3 buckets with object names that no request can contain
+    hdfs           HDFS, by hdfs-native
+    webhdfs        HDFS over HTTP, by requests
+    row_keys       keys of rows that are not a single integer
+    key_places     tables of databases and partitions of topics, by their URIs
+    tables         requests for their records by key, and the answers
+    postgres       PostgreSQL, by pg8000
+    topics         Kafka, by confluent-kafka
+    remote         all roots together: looks, lists and reads, counts requests, caches ranges by identity
+    files          a file to read records from: of this machine, or of a root
+    open_files     local files, opened so that no link leads to another file
+    object_folder  a folder that the service owns: objects are put, fetched and deleted there
+    duck           such files as DuckDB reads them
 """
 
 from headwater.graph.storage.files import LocalFile, RemoteFile, StoredFile

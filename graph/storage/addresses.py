@@ -1,7 +1,7 @@
-"""What a path (headwater/paths.py) names on storage that is not local: a store, and a path in it. Nothing in it is escaped.
+"""The address of a path (headwater/paths.py) on remote storage: a store, and an unescaped path in it.
 
-URIs come from events, manifests and questions, so from whoever may write to the service. Only a plain form is taken: a known scheme, an
-authority without user or password, and a path whose parts are names. Anything else is refused, never repaired.
+URIs come from events, manifests and questions, and so from anybody who may write to the service. Only a plain form is accepted: a known
+scheme, an authority without user or password, and a path whose parts are names. Anything else is refused, never repaired.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LONGEST = 4096  # characters; S3 takes keys of 1,024 bytes, HDFS paths of 8,000 
 
 
 class Address(NamedTuple):
-    """A place on a store: the scheme in its one spelling, the bucket, container or name node, and the path in it without a `/` before."""
+    """A place on a store: the normal scheme, the bucket, container or name node, and the path in it without a leading `/`."""
 
     scheme: str
     authority: str
@@ -43,9 +43,9 @@ def is_remote(uri: str) -> bool:
 
 
 def one_spelling(uri: str) -> str:
-    """A URI with its scheme in the one spelling of its store: what Hadoop calls `s3a://b/k` or `s3n://b/k` is `s3://b/k`.
+    """Return a URI with the normal scheme of its store: Hadoop's `s3a://b/k` and `s3n://b/k` are `s3://b/k`.
 
-    What is not on such a store is left as it is.
+    Other URIs stay unchanged.
     """
     scheme, separator, rest = uri.partition("://")
     known = SCHEMES.get(scheme, scheme)

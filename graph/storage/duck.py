@@ -1,7 +1,7 @@
-"""Remote files as DuckDB reads them: a file system of names that stand for files which a trace has looked at.
+"""Remote files for DuckDB: a file system whose names represent files that a trace has looked at.
 
-A name is a number. DuckDB can open nothing by it but such a file, whatever a statement says; bytes come from the file as it was looked at.
-What a store did not give is raised by DuckDB as a text with the number of the fault, from which `faults` raises it again as it was.
+A name is a number. DuckDB can open only such files by it, whatever a statement says. The bytes come from the state of the file that was
+looked at. If a store fails, DuckDB raises a text with the number of the fault, and `faults` raises the original fault again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _faults: OrderedDict[int, HeadwaterError] = OrderedDict()
 
 
 def name_of(file: RemoteFile) -> str:
-    """The name by which DuckDB reads a file; one of the same content has the same name."""
+    """Return the name under which DuckDB reads a file. Files with the same content have the same name."""
     global _last  # noqa: PLW0603 - names are of the process, as what was remembered of the files is
     key = (id(file.remote), file.address, file.stat)
     with _lock:

@@ -26,7 +26,7 @@ _MOST_WHOLE = 8 << 30  # bytes of a file that is brought here whole
 
 
 class StoredFile(Protocol):
-    """A file, of which nothing is opened yet."""
+    """A file that is not open yet."""
 
     @property
     def name(self) -> str:
@@ -40,12 +40,12 @@ class StoredFile(Protocol):
 
     @property
     def scan(self) -> str:
-        """What DuckDB is given to read this very file. Raises as `content` does."""
+        """The name for DuckDB to read this very file. Raises as `content` does."""
         ...
 
     @property
     def name_in_answers(self) -> str:
-        """What DuckDB then calls it."""
+        """DuckDB's name of the file in results."""
         ...
 
     def content(self) -> mmap | bytes:
@@ -93,7 +93,7 @@ class LocalFile:
         descriptor, length = self.descriptor, self.identity.length
         if length > _MOST_COPIED:
             return mmap(descriptor, length, access=ACCESS_READ)
-        return os.pread(descriptor, length, 0)  # of a file that is cut meanwhile, a map would end the process
+        return os.pread(descriptor, length, 0)  # a map would end the process if the file is truncated
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""HDFS, by hdfs-native: no Hadoop is installed for it.
+"""HDFS, by hdfs-native, without an installation of Hadoop.
 
-HDFS has no tag of a file's content and no conditional read: whoever must know that a file was not replaced while it was read looks again.
+HDFS has no tag for a file's content and no conditional read. To detect a file that was replaced while it was read, the caller looks again.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Hdfs(Store):
         return content
 
     def _in_time(self, call: Callable[[], _T]) -> _T:
-        """What a call gives within the root's seconds: the client has no limit. A thread that is too late ends with the process."""
+        """Return the result of a call within the root's seconds, because the client has no limit. A late thread ends with the process."""
         answers: SimpleQueue[tuple[_T | None, Exception | None]] = SimpleQueue()
 
         def asked() -> None:

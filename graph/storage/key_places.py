@@ -1,8 +1,9 @@
-"""Places whose records are read by their key: tables of databases, partitions of topics. What a URI names there.
+"""URIs of places whose records are read by key: tables of databases, partitions of topics.
 
-URIs come from manifests and questions, so from whoever may write to the service. Only a plain form is taken, and nothing is repaired.
+URIs come from manifests and questions, and so from anybody who may write to the service. Only a plain form is accepted, and nothing is
+repaired.
 
-    postgres://host:port/database.schema.table     a part of the name that holds a dot or a quote stands in quotes
+    postgres://host:port/database.schema.table     a part of the name with a dot or a quote is in quotes
     kafka://host:port/topic/id of the topic/partition
 """
 

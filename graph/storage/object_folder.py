@@ -1,8 +1,8 @@
-"""A folder of an object store that the service owns: whole objects are put, brought, listed and deleted there.
+"""A folder of an object store that the service owns: whole objects are put, fetched, listed and deleted there.
 
-For the association store, where it is shared by several services. It lies below a root of `storage.toml`, whose endpoint and credentials
-it has. What is brought here is compared with its length and SHA-256 before it counts: half an answer never does. Faults are
-`UnavailableError`, which is tried again later, whatever the store answered: what is kept there is needed, and cannot be done without.
+Used by the association store that several services share. The folder is below a root of `storage.toml`, and has its endpoint and
+credentials. A fetched object is compared with its length and SHA-256, so half an object never counts. All faults are `UnavailableError`,
+which is tried again later, because the service cannot work without its objects.
 """
 
 from __future__ import annotations

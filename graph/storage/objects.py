@@ -1,7 +1,7 @@
-"""Object stores, by obstore: S3 and what speaks its protocol, Google Cloud Storage, Azure Data Lake.
+"""Object stores, by obstore: S3 and compatible stores, Google Cloud Storage, Azure Data Lake.
 
-Reads are conditional on the ETag that a look gave, so what is read is of the very object that was looked at. obstore repeats what failed
-for a moment (a broken connection, 5xx) within the root's seconds.
+Reads are conditional on the ETag of an earlier look, so they return the content of that very object. obstore repeats short failures (a
+broken connection, 5xx) within the root's seconds.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Objects(Store):
 
     @contextmanager
     def _faults_but(self, *passing: type[Exception]) -> Iterator[None]:
-        """Tells what the store raises as an error of ours, but for what passes as it is."""
+        """Turn the store's errors into ours, except for the types in `passing`."""
         try:
             yield
         except passing:
@@ -135,7 +135,7 @@ class Objects(Store):
         return SourceUnavailableError(f"An object of {self._settings.url} was replaced while it was read.", hint="Ask again.")
 
     def _fault(self, error: Exception) -> SourceUnavailableError:
-        """What went wrong, without what the message of a store may hold: key ids, signatures, addresses."""
+        """Return a fault without the store's message, which may contain key ids, signatures or addresses."""
         kind, text = type(error).__name__, str(error)
         status, code = _STATUS.search(text), _CODE.search(text)
         if kind == "PreconditionError":

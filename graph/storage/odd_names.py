@@ -1,7 +1,7 @@
-"""A bucket of S3 in which some object has a name that no request can bear: a control character, or a part that is empty, `.` or `..`.
+"""S3 buckets with an object name that no request can contain: a control character, or a part that is empty, `.` or `..`.
 
-The client that reads objects (`objects`) gives no listing that holds such a name. Anybody who may put an object could so keep all others
-from being found. Here they are listed by another client, which takes every name but tells no tags.
+The client that reads objects (`objects`) refuses every listing with such a name. So anybody who may put an object could hide all others.
+Here another client lists them, which accepts every name but returns no tags.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Local files, opened at paths without links and known by what was opened.
+"""Local files, opened by paths without links, and identified by their descriptors.
 
-For readers of sources. A path is looked at first and read later, and whoever may write to its folder can put a link or another file there
-meanwhile. So a file is opened from the root of the file system on, one folder after the other, and no link is followed. What was opened
-must be the file that was looked at. From then on the descriptor is read, never the path.
+Used by all readers of sources. A path is looked at first and read later, and anybody who may write to its folder can put a link or another
+file there in between. So a file is opened from the root of the file system on, one folder after the other, and no link is followed. The
+opened file must be the file that was looked at. From then on the descriptor is read, never the path.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FREE = 0.75  # share of the descriptors of a process beyond which it asks for m
 
 
 class Identity(NamedTuple):
-    """What tells one state of a local file from every other. `modified` is in nanoseconds since the epoch."""
+    """The identity of one state of a local file. `modified` is in nanoseconds since the epoch."""
 
     device: int
     inode: int
@@ -64,7 +64,7 @@ def open_resolved(path: Path) -> int:
 
 
 class OpenedFiles:
-    """The descriptors of the files that one reader opened. They stay open until `close`, since names of them may be in use."""
+    """The descriptors of the files that one reader opened. They stay open until `close`, because their names may be in use."""
 
     def __init__(self) -> None:
         self._descriptors: dict[tuple[Path, Identity], int] = {}

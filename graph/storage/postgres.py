@@ -1,13 +1,13 @@
-"""PostgreSQL, by pg8000: rows of a table by their key, and which of them have changed since a run read them.
+"""PostgreSQL, by pg8000: rows of a table by their key, and the rows that have changed since a run read them.
 
-A row's version carries the number of the transaction that wrote it (`xmin`). Before a run reads a table, its program asks for the number
-below which all transactions had ended (the snapshot). A row whose version is of such a transaction was there when the run read it, and
-is what it read. Numbers in rows have 32 bits, so of more than 2^31 transactions later nothing can be told; a row that was written that
-long before may be taken for one that has changed, never the other way round. A table that was made anew has another number of its own; a
-column that was altered, or made anew under an old name, and a partition that was attached, have rows in the catalog with such numbers, too.
+A row's version has the number of the transaction that wrote it (`xmin`). Before a run reads a table, its program asks for the snapshot: the
+number below which all transactions had ended. A row with a lower number existed when the run read it, and is unchanged. Numbers in rows
+have 32 bits, so nothing is known after more than 2^31 transactions. A very old row may seem changed, but never the other way round. A table
+that was created again has another number. The catalog has such numbers too for columns that were altered or replaced, and for attached
+partitions.
 
-Names come from manifests. They stand in quotes, where they are nothing but names; keys are parameters; and what the database knows of
-itself (its schemas `pg_…` and `information_schema`) is no table of anybody's.
+Names come from manifests. They are quoted, so they are only names. Keys are parameters. The database's own schemas (`pg_…` and
+`information_schema`) are refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _EPOCH = 1 << 32
 _FIRST = 3  # numbers of transactions below are PostgreSQL's own, and older than all others
 _TEXTS = ("string", "char", "varchar")
-# The types of Spark (without what stands in brackets) by which a column of a type is surely read as it is.
+# Spark's types (without brackets) in which a column of a type certainly keeps its value.
 _CERTAIN = {
     "smallint": {"smallint", "int", "bigint"}, "integer": {"int", "bigint"}, "bigint": {"bigint"}, "real": {"float"},
     "double precision": {"double"}, "numeric": {"decimal"}, "boolean": {"boolean"}, "date": {"date"}, "text": {"string"},
@@ -136,9 +136,9 @@ def _by_number(connection: Connection, name: str, values: str, asked: RowsAsked,
 
 
 def _by_columns(connection: Connection, name: str, values: str, asked: RowsAsked, table: _Table) -> list[list[Any]]:
-    """Rows by any other key; its number stands first in each.
+    """Return rows by a key of columns. The number of the key is the first value of each row.
 
-    What the database takes for equal need not be (collations, `citext`), so the keys that it gives are compared with those asked for.
+    The database may treat different values as equal (collations, `citext`), so returned keys are compared with the requested keys.
     """
     width = len(asked.key_columns)
     keys = [f"t.{_quoted(column.name)}" for column in asked.key_columns]
@@ -218,7 +218,7 @@ def _change(row: Sequence[Any], asked: RowsAsked, table: _Table) -> str | None:
 
 
 def _obstacle(asked: RowsAsked, now: int) -> str | None:
-    """Why it cannot be told which rows have changed."""
+    """Return the reason why changed rows cannot be determined, or None."""
     if asked.snapshot is None or asked.relation is None:
         return "the run did not ask which transactions had ended"
     if not 0 <= now - int(asked.snapshot) < 1 << 31:
@@ -235,7 +235,7 @@ def _is_newer(xmin: str, snapshot: str, now: int) -> bool:
 
 
 def _column(name: str, kind: str) -> str:
-    """A column in the form in which it is read: text as the database writes it, so also what JDBC gives as text (UUID, JSON, enums)."""
+    """Return the SQL to read a column: text as the database writes it, and so also values that JDBC returns as text (UUID, JSON, enums)."""
     quoted = f"t.{_quoted(name)}"
     if kind.partition("(")[0] in _TEXTS or kind.startswith(("timestamp", "interval")):
         return f"CASE WHEN {quoted} IS NOT NULL THEN concat({quoted}) END"
@@ -247,7 +247,7 @@ def _quoted(name: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """What the database said, without what it said it about: a message may hold values."""
+    """Return the database's error without its message, which may contain values."""
     fields: Any = error.args[0] if error.args else ""
     code = fields.get("C") if isinstance(fields, dict) else None
     known = {"28P01": "wrong user or password", "42501": "no right to read it", "57014": "it took too long", "3D000": "no such database",

@@ -1,7 +1,7 @@
-"""What a store must do: look at a file, list, and read a range of the very file that was looked at.
+"""The interface of a store: look at a file, list, and read a range of the file that was looked at.
 
-For `remote`, which alone talks to stores. A store raises `SourceUnavailableError` where its service does not give what it was asked for,
-with a reason that a person can use and that holds no credential, and never waits much longer than its root's seconds.
+Only `remote` talks to stores. If its service fails, a store raises `SourceUnavailableError` with a useful reason that contains no
+credential. A store never waits much longer than its root's seconds.
 """
 
 from __future__ import annotations

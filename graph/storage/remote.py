@@ -1,7 +1,7 @@
-"""All roots of remote storage together: looks, lists and reads, with the ranges that were read remembered by the identity of their file.
+"""All roots of remote storage together: looks, lists and reads, with a cache of ranges by the identity of their file.
 
-For one process. What is remembered is bounded, and is of files as they were looked at: a file that was replaced is another file. A root
-whose service did not answer is not asked again for some seconds, so that a question about many files waits for it once.
+One instance serves one process. The cache is limited, and is valid for one state of a file: a replaced file is another file. A root whose
+service did not answer is not asked again for some seconds, so a question about many files waits for it once.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ Range = tuple[int, int]  # offset, length
 
 
 class Traffic(NamedTuple):
-    """What was asked of remote storage."""
+    """Requests to remote storage, and their bytes."""
 
     requests: int = 0
     bytes: int = 0
 
     def since(self, before: Traffic) -> Traffic:
-        """What was asked after an earlier look."""
+        """Return the traffic after an earlier state."""
         return Traffic(self.requests - before.requests, self.bytes - before.bytes)
 
 
@@ -77,7 +77,7 @@ class Remote:
 
     @property
     def traffic(self) -> Traffic:
-        """What this process has asked so far."""
+        """The traffic of this process so far."""
         return self._traffic
 
     def covers(self, uri: str) -> bool:
@@ -302,7 +302,7 @@ def _above(path: str) -> Iterable[str]:
 
 
 def _is_plain(address: Address) -> bool:
-    """Whether a path that a store listed is one that could be asked for: a store may hold what no program of Hadoop's could name."""
+    """Return whether a listed path can be requested. A store may have names that no Hadoop program could use."""
     try:
         return address_of(f"{address.scheme}://{address.authority}/{address.path}") == address
     except UnsupportedError:

@@ -1,12 +1,12 @@
-"""Keys of rows that are no single whole number: text, UUIDs, days, times, decimals, and keys of several columns.
+"""Keys of rows that are not a single integer: text, UUIDs, days, times, decimals, and keys of several columns.
 
-The number of such a row is 53 bits of the SHA-256 of its key's bytes, so every run gives a row the same number. A run that reads the
-row also records the bytes: by them it is found again, and two keys of one number are told apart. The bytes, column after column:
+The number of such a row is 53 bits of the SHA-256 of its key's bytes, so every run gives a row the same number. A run that reads the row
+also records the bytes. They serve to find the row again, and to distinguish two keys with one number. The bytes, column after column:
 
     int, boolean, date, timestamp, instant    8 bytes: the number; 0 or 1; days; microseconds, both since 1970-01-01, of an instant in UTC
-    decimal(p,s)                              8 bytes without the point, 16 where p is above 18
+    decimal(p,s)                              8 bytes without the point, 16 if p is above 18
     uuid                                      16 bytes
-    text, char                                4 bytes of length, then UTF-8; of `char` without the spaces at its end
+    text, char                                4 bytes of length, then UTF-8; `char` without the spaces at its end
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_COLUMNS = 16
 
 
 class KeyColumn(NamedTuple):
-    """A column of a key, and how its values are told from each other."""
+    """A column of a key, and the rule by which its values differ."""
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-"""The roots of storage that may be read, and how each is reached: a file of the service's own, in TOML.
+"""The readable roots of storage and their settings, from a TOML file of the service.
 
     [[root]]
     url = "s3://lake/warehouse"             # s3a: and s3: URIs below it
@@ -7,11 +7,11 @@
     access_key_id = "…"
     secret_access_key = "…"
 
-A database is a root, too, of which rows are read by their keys (url = "postgres://db.example:5432/shop"), and so are the brokers of Kafka
-(url = "kafka://broker.example:9092"): with user and password, and `endpoint`, where the service reaches them by another host and port than
+A database is a root too, whose rows are read by key (url = "postgres://db.example:5432/shop"). So are the brokers of Kafka (url =
+"kafka://broker.example:9092"). They have user and password, and an `endpoint` if the service reaches them by another host and port than
 programs do.
 
-Whatever a root does not state is as the client of its storage finds it in the service's environment (AWS_…, HADOOP_CONF_DIR, …).
+For missing settings, the client of the storage uses the service's environment (AWS_…, HADOOP_CONF_DIR, …).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from headwater.graph.storage.addresses import SCHEMES, Address, address_of
 from headwater.graph.storage.key_places import SCHEMES as KEYED
 from headwater.graph.storage.key_places import is_below, is_keyed, keyed_address, parts_of
 
-# What a root of each scheme may state, besides its url and the seconds that one request may take.
+# The settings of a root of each scheme, in addition to its url and the seconds for one request.
 OPTIONS = {
     "s3": {"endpoint", "region", "access_key_id", "secret_access_key", "session_token", "path_style", "anonymous"},
     "gs": {"endpoint", "service_account", "anonymous"},
@@ -54,7 +54,7 @@ class RootSettings:
 
     @property
     def url(self) -> str:
-        """The root as it is told to people."""
+        """The root as users see it."""
         return f"{self.address.scheme}://{self.address.authority}/{self.address.path}".rstrip("/")
 
     def covers(self, address: Address) -> bool:

@@ -1,7 +1,7 @@
-"""Tables of databases and partitions of topics, whose records are read by their key: what a trace may ask of one.
+"""Requests for records of tables and partitions of topics by key, and the answers.
 
-For the formats of `graph/files/formats`, by way of a root of `settings`. A row has changed since a run read it where the database
-can tell; where it cannot, that is said too, never assumed.
+Used by `graph/files/formats`, through a root of `settings`. The database says whether a row has changed since a run read it. If it cannot,
+the answer says so, and nothing is assumed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Recorded = Callable[[Collection[int]], Mapping[int, bytes | None]]  # the keys o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsAsked:
-    """Rows of a table: those of some keys, or all (None), no more than `most`. `columns` are name and Spark's type.
+    """A request for rows of a table: rows with some keys, or all (None), at most `most`. `columns` are name and Spark's type.
 
-    `snapshot` and `relation` are what the database said before a run read the table: by them it tells what has changed since. Where the
-    key is no single whole number, `key_columns` are its columns, and `recorded` the keys that the numbers in `keys` stand for.
+    `snapshot` and `relation` are the database's state before a run read the table, from which it determines later changes. If the key is
+    not a single integer, `key_columns` are its columns, and `recorded` has the keys behind the numbers in `keys`.
     """
 
     key: str
@@ -40,10 +40,9 @@ class RowsAsked:
 
 @dataclass(frozen=True, slots=True)
 class RowsFound:
-    """Rows as they are now, a list of each column's values by key; `changed`: why rows, by key, are not what the run read.
+    """The current rows: a list of each column's values by key. `changed` has reasons why rows, by key, are not what the run read.
 
-    `unknown`: why it cannot be told which rows have changed; None where it can. Of columns that are `uncertain`, Spark may have read
-    other values than these.
+    `unknown` is the reason why changed rows cannot be determined, or None. For columns in `uncertain`, Spark may have read other values.
     """
 
     keys: Sequence[int]
@@ -67,7 +66,7 @@ class TableStore(Protocol):
 
 @dataclass(slots=True)
 class StoredTable:
-    """A table to read rows from. It remembers, for one trace, what it could not give: `doubts`, by key, or -1 for the whole of it."""
+    """A table to read rows from. For one trace, it remembers rows that it could not return: `doubts`, by key; -1 stands for all rows."""
 
     uri: str
     parts: Sequence[str]
@@ -95,5 +94,5 @@ class StoredTable:
         return self.uri
 
     def content(self) -> bytes:
-        """It has no bytes."""
+        """Return no bytes: a table has none."""
         raise OSError(f"{self.uri} is a table, and no file")

@@ -1,7 +1,8 @@
-"""Kafka, by confluent-kafka: records of a partition by their offset, while the topic holds them.
+"""Kafka, by confluent-kafka: records of a partition by their offset, while the topic contains them.
 
-A record never changes. Its topic may be deleted and made anew, which its id tells; retention deletes what is old, compaction what was
-overwritten. Nothing is committed, and no group is joined. What librdkafka says is told by its code alone: a text may hold anything.
+A record never changes. Its topic may be deleted and created again, and then has another id. Retention deletes old records, and compaction
+deletes overwritten records. Nothing is committed, and no group is joined. Errors of librdkafka are reported by their code only, because
+their text may contain anything.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _OPTIONS = {
     "ca": "ssl.ca.location",
 }
 _NO_ANSWER = {"_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_RESOLVE"}
-_SILENT = logging.getLogger("headwater.kafka.client")  # librdkafka tells a broker that is down every few seconds
+_SILENT = logging.getLogger("headwater.kafka.client")  # librdkafka reports a broker that is down every few seconds
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 

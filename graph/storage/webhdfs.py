@@ -1,8 +1,8 @@
-"""HDFS over HTTP (WebHDFS, or a gateway of HttpFS): `webhdfs:`, and by HTTPS `swebhdfs:`.
+"""HDFS over HTTP (WebHDFS, or an HttpFS gateway): `webhdfs:`, and by HTTPS `swebhdfs:`.
 
-The name node sends whoever reads a file on to a data node, by a redirect. Where it may send the service is the root's setting `datanodes`:
-any other host and port is refused before anything is sent there, so that neither a name node nor who answers in its place leads the service
-elsewhere in its network. Passwords go to the name node alone. Like HDFS, there is no tag of a file's content and no conditional read.
+The name node redirects readers of a file to a data node. The root's setting `datanodes` lists the allowed hosts and ports. All others are
+refused before anything is sent there. So neither a name node nor an impostor leads the service elsewhere in its network. Passwords are sent
+to the name node only. As with HDFS, there is no tag for a file's content and no conditional read.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class WebHdfs(Store):
         return statuses
 
     def _asked(self, path: str, operation: str) -> dict[str, Any] | None:
-        """What the name node says; None where there is nothing at the path."""
+        """Return the name node's answer. None if nothing is at the path."""
         until = time.monotonic() + self._settings.seconds
         with self._sent(self._url(path), {"op": operation, **self._who}, self._auth, until) as answer:
             if answer.status_code != 404:
@@ -117,7 +117,7 @@ class WebHdfs(Store):
         return found
 
     def _check(self, answer: requests.Response) -> None:
-        """See that an answer is one. What it says is never part of the message: it may hold anything."""
+        """Check that a response is a valid answer. Its content is never part of the message, because it may contain anything."""
         code = answer.status_code
         if code in (401, 403):
             raise unavailable(self._settings.url, "HDFS denied it")

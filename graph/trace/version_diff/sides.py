@@ -77,7 +77,7 @@ def _side_now(session: Session, dataset: Dataset, shape: Shape) -> Side:
         raise NotFoundError(f"{dataset.name} is not a table of {shape.format} any more: its folder has no metadata.")
     if held.label is not None:
         session.report(dataset.name, f"its records are those of snapshot {held.label}, the newest in its folder", "version")
-    known = [(session.add_file(file.block, dataset.id, shape, file.partition), file.left_out) for file in held.files]
+    known = [(session.add_file(file.block, dataset.id, shape, file.partition), file.deleted_rows) for file in held.files]
     left_out = {file.number: rows for file, rows in known if rows is not None}
     files = [file for file, _ in known if dataset.contains(file)]
     return Side(DiffSide(NOW, None, None, ()), shape, files, left_out, {})
