@@ -1,8 +1,8 @@
-"""What an operator does with rows: the one thing about it that a trace must know (docs: capture format, "Behaviours").
+"""The behaviour of an operator: its effect on rows, which is all that a trace needs to know (docs: capture format, "Behaviours").
 
-A manifest states it. For those of formats 1 and 2, which do not, `ASSUMED` gives it by the names of Spark's operators as they are read,
-and no other module decides by a name: a new operator, or another engine's, states what it does and is traced. One of which nobody tells
-is never taken for one that passes rows: its behaviour is `OPAQUE`, and the answer says so.
+A manifest states it. Manifests of formats 1 and 2 do not, so `ASSUMED` derives it from Spark's operator names at reading. No other module
+decides by a name. So a new operator, or one of another engine, is traced if it states its behaviour. An unknown operator never counts as
+one that passes rows: its behaviour is `OPAQUE`, and the answer says so.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from enum import StrEnum
 
 
 class Behaviour(StrEnum):
-    """What a row of an operator is made of."""
+    """The origin of a row of an operator."""
 
     SOURCE = "source"  # a record of `source`
     CONSTANT = "constant"  # no record
     PASSES = "passes"  # a row of its one input, as it is; some may be left out, and the order may differ
     FILTER = "filter"  # the same; `condition` and `reads` decide which
-    DEFINES = "defines"  # a row of its one input, with the columns `defines` beside those that pass
+    DEFINES = "defines"  # a row of its one input, with the columns `defines` added
     BRANCHES = "branches"  # a row of its one input, by one of several projections: the arguments of each of `defines`
     GENERATES = "generates"  # one of several that a row of its one input gives; `reads` decide how many
     UNION = "union"  # a row of one of its inputs; the arguments of each of `defines` are the inputs' columns
@@ -28,10 +28,10 @@ class Behaviour(StrEnum):
     GROUP = "group"  # all rows of equal `keys`
     WINDOW = "window"  # a row of its one input, and the rows of the partition that its `frames` hold
     KEPT = "kept"  # a row that its one input made before, in this query or another
-    OPAQUE = "opaque"  # rows of its inputs; which of them, and which columns, is not told
+    OPAQUE = "opaque"  # unknown rows and columns of its inputs
 
 
-# By the names of Spark's logical operators. A join is told by its type, below.
+# By the names of Spark's logical operators. The type of a join decides, see below.
 ASSUMED: Mapping[str, Behaviour] = {
     "Scan": Behaviour.SOURCE,
     **dict.fromkeys(("LocalRelation", "Range", "OneRowRelation"), Behaviour.CONSTANT),
@@ -64,7 +64,7 @@ ASSUMED_JOINS: Mapping[str, tuple[Behaviour, tuple[int, ...]]] = {
     "left anti": (Behaviour.ABSENCE, ()),
 }
 
-# How many inputs an operator of a behaviour has; None for the most: any number.
+# The least and the greatest number of inputs of a behaviour. None: no limit.
 INPUTS: Mapping[Behaviour, tuple[int, int | None]] = {
     **dict.fromkeys((Behaviour.SOURCE, Behaviour.CONSTANT), (0, 0)),
     **dict.fromkeys((Behaviour.PASSES, Behaviour.KEPT), (0, 1)),
@@ -77,7 +77,7 @@ INPUTS: Mapping[Behaviour, tuple[int, int | None]] = {
 
 
 def assumed(name: str, how: str | None) -> tuple[Behaviour | None, tuple[int, ...]]:
-    """What an operator of an old manifest does, and which of its inputs may have no row; None where its name is not in the table."""
+    """Return the behaviour of an operator of an old manifest, and its inputs that may have no row. None if its name is unknown."""
     if name == "Join":
         return ASSUMED_JOINS.get(how or "", (None, ()))
     return ASSUMED.get(name), ()

@@ -17,7 +17,7 @@ _KNOWN = frozenset(map(str, Behaviour))
 class Expression(Wire):
     """`fn` is the lower-case name by which Spark prints the function; `sql` is Spark's own text of the outermost expression.
 
-    `rows` is the attribute below that stands for all rows of each value of a DISTINCT aggregate.
+    `rows` is the attribute below that represents all rows of each value of a DISTINCT aggregate.
     """
 
     fn: str
@@ -98,9 +98,9 @@ class Frame(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Operator(Wire):
-    """A node of the plan. `op` is a name to show; which further fields it has, and what `columns` holds, depends on its behaviour.
+    """A node of the plan. `op` is a name to show. Its behaviour decides its further fields, and the content of `columns`.
 
-    `optional` are the places of the inputs of which a row of a join may have none.
+    `optional` are the places of the inputs that may have no row for a row of a join.
     """
 
     id: int
@@ -125,7 +125,7 @@ class Operator(Wire):
 
     @cached_property
     def behaviour(self) -> Behaviour:
-        """What it does with rows; `OPAQUE` also where that is not known."""
+        """The effect on rows; `OPAQUE` if it is not known."""
         return Behaviour.OPAQUE if self.stated is None or self.unknown else Behaviour(self.stated)
 
     @property
@@ -135,7 +135,7 @@ class Operator(Wire):
 
     @property
     def label(self) -> str:
-        """What an answer calls it."""
+        """The name in answers."""
         return self.text or self.op
 
     @property
@@ -145,7 +145,7 @@ class Operator(Wire):
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
-        """What a scan, a local relation or a subquery puts out; of an existence join, the column that tells whether there is a match."""
+        """The output of a scan, a local relation or a subquery; for an existence join, the column with the result of the match."""
         return tuple(
             Attribute.from_json(column, f"$.operators[{self.id}].columns") for column in self.columns if isinstance(column, Mapping)
         )

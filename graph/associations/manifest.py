@@ -1,7 +1,7 @@
-"""The manifest: what one captured query was, what it read and wrote, and which segments count.
+"""The manifest: the description of one captured query, its inputs and outputs, and the segments that count.
 
-For the Spark side, which writes it, and for the association store and traces, which read it. Reading one checks all that later
-steps rely on, so that a damaged or foreign manifest is refused at the door, by the name of the field.
+The Spark side writes it; the association store and traces read it. Reading checks everything that later steps rely on. So a damaged or
+foreign manifest is refused at the beginning, with the name of the field.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from headwater.graph.associations.parts import (
     root_of,
 )
 
-FORMATS = (1, 2, 3)  # a group of the second may be told by its key; operators of the third state their behaviour
+FORMATS = (1, 2, 3)  # format 2 may identify a group by its key; in format 3 operators state their behaviour
 STATUSES = ("complete", "partial", "refused")
 KINDS = ("sink", "group", "window", "match", "semi", "rows", "check", "extent", "keys", "chosen")
 _STATES_BEHAVIOURS = 3
@@ -89,7 +89,7 @@ class Manifest(Wire):
 
 
 def _with_roots(manifest: Manifest) -> dict[str, Any]:
-    """What changes of a manifest that names partitions or parts of data: whole datasets in their place."""
+    """Return the fields of a manifest that change if partitions or parts of data are replaced by whole datasets."""
     named: list[Source | Sink] = [*manifest.sources, *([manifest.sink] if manifest.sink is not None else [])]
     roots = [root_of(of.dataset, of.format, of.extra.get("table")) for of in named]
     if all(of.dataset is root for of, root in zip(named, roots, strict=True)):

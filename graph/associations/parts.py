@@ -1,4 +1,4 @@
-"""What a manifest is made of: sources, boundaries, the sink, segments. Each is a frozen record that reads and writes its own JSON."""
+"""The parts of a manifest: sources, boundaries, the sink, segments. Each is a frozen record that reads and writes its own JSON."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SecondRun(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem(Wire):
-    """What a capture lacks: `kind` is refused, superset, missing, influence or fault.
+    """A limit of a capture: `kind` is refused, superset, missing, influence or fault.
 
     *influence*: records are missing from influences, and from no witness.
     """
@@ -79,7 +79,7 @@ def root_of(dataset: DatasetName, format_: str, table: Any) -> DatasetName:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceFile(Wire):
-    """A file that was read. It has the ordinals from `ordinal` on, `ordinals` of them. `modified` is in milliseconds since the epoch."""
+    """A file that was read. It has `ordinals` ordinals, from `ordinal` on. `modified` is in milliseconds since the epoch."""
 
     ordinal: int
     path: str
@@ -101,7 +101,7 @@ class Split(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Wire):
-    """What a scan read."""
+    """The input of a scan."""
 
     source: int
     dataset: DatasetName
@@ -121,7 +121,7 @@ class Source(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class BoundaryColumn(Wire):
-    """What a long of a boundary's row means.
+    """The meaning of a long in a boundary's row.
 
     `role` is key, check, ref, branch, partition, frame_end, frame_size, rank, total, value or nulls.
     """
@@ -134,10 +134,11 @@ class BoundaryColumn(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Recomputed(Wire):
-    """What a trace needs to compute the rows of a boundary again. `estimate_ms` is how long the rows of one key were expected to take.
+    """The data that a trace needs to compute the rows of a boundary again. `estimate_ms` is the expected time for the rows of one key.
 
-    Of matches and rows of a semi-join, `keys` and `values` are the expressions of the columns `key` and `value`, over the columns of their
-    side; of matches below a recomputed group, `left` is the key of the left side. `key_in_reference`: a group's reference tells its key.
+    - `keys`, `values`: for matches and rows of a semi-join, the expressions of the columns `key` and `value`, over their side's columns.
+    - `left`: for matches below a recomputed group, the key of the left side.
+    - `key_in_reference`: a group's reference determines its key.
     """
 
     estimate_ms: float
@@ -151,9 +152,9 @@ class Recomputed(Wire):
 class Boundary(Wire):
     """A place in the plan where associations were written; with `recomputed`, a trace computes them again instead.
 
-    `compared` is what of a semi-join's condition a match must meet. `by` is `partition` where references to its rows have the partition of
-    the writing task as ordinal, not its attempt. `takes` of chosen rows are pairs: the attribute of an aggregate's output, and the `frame`
-    of the columns that refer to a row that it takes.
+    - `compared`: the part of a semi-join's condition that a match must meet.
+    - `by`: `partition` if references to its rows have the partition of the writing task as ordinal, not its attempt.
+    - `takes`: for chosen rows, pairs of the attribute of an aggregate's output, and the `frame` of the columns that refer to a chosen row.
     """
 
     boundary: int
@@ -192,9 +193,9 @@ class WrittenFile(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class NumberedFile(Wire):
-    """A file that a sink wrote, of a table that numbers its rows: the number of its first row, and the version of rows that have none.
+    """A file that a sink wrote to a table with row numbers: the number of its first row, and the default version of its rows.
 
-    `added` is the commit that brought it, as the table counts them.
+    `added` is the commit that added it, in the table's count.
     """
 
     path: str
@@ -205,10 +206,12 @@ class NumberedFile(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Sink(Wire):
-    """What was written, and how. `committed` are its files as the commit left them, where that changed their times (on object stores).
+    """The output, and how it was written.
 
-    `numbered` are those of them whose rows the table numbers, where they are few. `merge`: the command was MERGE, `plain` or with clauses
-    for rows that the source does not match (`by_source`). `failure_reasons`: by the keys of a table of inputs that failed in an actor.
+    - `committed`: its files after the commit, if the commit changed their times (on object stores).
+    - `numbered`: files whose rows the table numbers, if they are few.
+    - `merge`: the command was MERGE, `plain` or with clauses for rows that the source does not match (`by_source`).
+    - `failure_reasons`: by the keys of a table of inputs that failed in an actor.
     """
 
     boundary: int
@@ -234,7 +237,7 @@ class Sink(Wire):
 class SegmentEntry(Wire):
     """A segment that counts; `attempt` is the task attempt's id.
 
-    What its writer could not know is stated here: the capture, where the footer has another in its place (`origin`), the files of a sink.
+    It states values that its writer could not know: the capture, if the footer has another (`origin`), and the files of a sink.
     """
 
     name: str

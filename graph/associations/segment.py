@@ -1,7 +1,7 @@
-"""Reading a segment's frame: magic, blocks with their checksums, footer (docs/reference/capture-format.md, section 4).
+"""Reads a segment's frame: magic, blocks with their checksums, footer (docs/reference/capture-format.md, section 4).
 
-What the longs in a block mean is left to the reader of the boundary; here only the container is opened, and every damage is said
-with the file and the block.
+The reader of the boundary knows the meaning of the longs in a block. This module only opens the container, and reports every damage with
+the file and the block.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAX_RAW = ROWS.size + _MAX_COLUMNS * (COLUMN.size + 8 * MAX_ROWS)
 
 @dataclass(frozen=True, kw_only=True)
 class Footer(Wire):
-    """What a segment says of itself. `runs`: the next `count` rows went to `files[file]`, at its next positions."""
+    """The footer of a segment. `runs`: the next `count` rows went to `files[file]`, at its next positions."""
 
     capture: str
     boundary: int
@@ -76,9 +76,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """An opened segment: its footer, and its blocks on demand. `name` stands in errors.
+    """An opened segment: its footer, and its blocks on demand. `name` appears in errors.
 
-    Of one in a file nothing but the footer is in memory; the file is open while its blocks are read.
+    For a segment in a file, only the footer is in memory. The file is open while its blocks are read.
     """
 
     name: str
@@ -142,7 +142,7 @@ class Segment:
 
 @contextmanager
 def _reading(data: memoryview | Path) -> Iterator[Callable[[int, int], memoryview]]:
-    """What reads so many bytes from a place on; fewer where there are no more."""
+    """Yield a function that reads so many bytes from a position, or fewer at the end."""
     if isinstance(data, memoryview):
         yield lambda at, size: data[at : at + size]
         return

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from headwater.errors import NotFoundError, UnsupportedError
 from headwater.graph.files.allowance import Allowance, translate_faults
 from headwater.graph.files.deletions import decode_numbers, read_vector
-from headwater.graph.files.formats.base import ListedFile
+from headwater.graph.files.formats.base import ListedFile, TableVersion
 from headwater.graph.files.iceberg_log import (
     DELETED,
     find_log_folder,
@@ -30,7 +30,6 @@ from headwater.graph.files.iceberg_log import (
     qualify_location,
     read_metadata,
 )
-from headwater.graph.files.versions import TableVersion
 from headwater.graph.records import FileBlock, Look, uri_of
 from headwater.graph.records.decode import Longs
 

@@ -1,6 +1,7 @@
 """A buffer of PROV statements, in order: in memory while they are few, then in a temporary file.
 
-A document can be written only when its last derivation is known, since that may close a circle; what comes before need not stay in memory.
+A document can be written only after its last derivation is known, since that may close a circle. Earlier statements need not stay in
+memory.
 """
 
 from __future__ import annotations

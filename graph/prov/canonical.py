@@ -49,7 +49,7 @@ def _merged(statements: Sequence[Statement]) -> Iterator[Statement]:
 
 
 def _merge(same: Sequence[Statement]) -> Statement:
-    """One statement for all that have its identifier. Of each argument the first value counts: they say the same."""
+    """Return one statement for all statements with its identifier. For each argument the first value counts, as all are equal."""
     args = (next((arg for arg in place if arg is not None), None) for place in zip(*(statement.args for statement in same), strict=True))
     attributes = dict.fromkeys(attribute for statement in same for attribute in statement.attributes)
     return same[0]._replace(args=tuple(args), attributes=tuple(attributes))

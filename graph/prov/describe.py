@@ -21,7 +21,7 @@ _KEPT: Mapping[NodeKind, tuple[str, ...]] = {
 
 
 def describe(statements: Statements, node: Node) -> None:
-    """Say what a node is, and what its id alone says of where it belongs."""
+    """Describe a node, and the containers that its id states."""
     remember_imported(statements, node)
     about = scalars({key: node.properties.get(key) for key in _KEPT.get(node.kind, ())})
     match str(node.kind):  # as a text, since there may be kinds one day that this does not list
@@ -51,7 +51,7 @@ def describe(statements: Statements, node: Node) -> None:
 
 
 def describe_dataset(statements: Statements, dataset: str, node: Node | None = None) -> None:
-    """A dataset, as the general entity of which its versions are the specialisations."""
+    """Describe a dataset as the general entity, with its versions as specialisations."""
     namespace, name = parse_id(dataset)[1]
     statements.entity(dataset, "Dataset", name, {"namespace": namespace, "name": name}, types=["Collection"])
     if node is not None:
@@ -69,7 +69,7 @@ def describe_version(statements: Statements, version: Node) -> None:
 
 
 def describe_partition(statements: Statements, partition: Node, containers: Iterable[Node]) -> None:
-    """A file as it was at one time, as a member of the version that it was written with, else of the dataset that it was read as."""
+    """Describe a file at one time, as a member of the version with which it was written, or else of the dataset as which it was read."""
     describe(statements, partition)
     versions = [container for container in containers if container.kind is NodeKind.VERSION]
     for version in versions:
@@ -103,7 +103,7 @@ def dataset_of(identifier: str) -> str:
 
 
 def scalars(properties: Mapping[str, object]) -> dict[str, object]:
-    """Those of the properties that are one value."""
+    """Return the properties with a single value."""
     return {name: value for name, value in properties.items() if isinstance(value, str | int | float | bool)}
 
 
@@ -115,7 +115,7 @@ def remember_imported(statements: Statements, node: Node) -> None:
 
 
 def _owners(statements: Statements, node: Node) -> None:
-    """Who answers for a node, by the ownership facet of OpenLineage."""
+    """State the owners of a node, from OpenLineage's ownership facet."""
     facet = node.properties.get("ownership")
     owners = facet.get("owners") if isinstance(facet, Mapping) else None
     for owner in owners if isinstance(owners, list) else ():

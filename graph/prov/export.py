@@ -1,8 +1,8 @@
 """Exports a run, a dataset's or a column's lineage, a record trace or a view as one PROV document.
 
-The document holds one bundle, and says of that bundle what it answers, when it was made and what it lacks: an export must never
-look more complete than it is. It comes as a stream of statements, which `write` puts into any notation. Describing takes seconds where
-much is reached, so it is done in a thread: a service answers others meanwhile.
+The document has one bundle, and describes it: its question, its time and its gaps. An export must never look more complete than it is. It
+is a stream of statements, which `write` puts into any notation. A large description takes seconds, so it runs in a thread, and a service
+answers other requests in the meantime.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Export:
 
 
 async def export_run(graph: GraphReader, tenant: str, run: str) -> Export:
-    """What one run read and wrote, who carried it out, its stages and tasks, and the operators of its plan.
+    """Export the inputs and outputs of one run, its agent, its stages and tasks, and the operators of its plan.
 
     Raises:
         NotFoundError: there is no such run.
@@ -92,9 +92,9 @@ async def export_run(graph: GraphReader, tenant: str, run: str) -> Export:
 
 
 async def export_dataset(graph: GraphReader, tenant: str, dataset: str) -> Export:
-    """All versions of a dataset, and everything upstream of them.
+    """Export all versions of a dataset, and everything upstream of them.
 
-    Where it is not known which version of a dataset a run read, all of that dataset's are described.
+    If the version of a dataset that a run read is not known, all versions of that dataset are described.
 
     Raises:
         NotFoundError: there is no such dataset.
@@ -138,9 +138,9 @@ def export_view(target: str, nodes: Sequence[Node], edges: Sequence[Edge], *, tr
 
 @asynccontextmanager
 async def export_records(graph: GraphStore, store: AssociationStore, tenant: str, request: TraceRequest) -> AsyncIterator[Export]:
-    """A record trace: of each selected record on its own, so that a derivation says which record came from which. Any number of them.
+    """Export a record trace of any number of records. Each is traced on its own, so a derivation joins two records.
 
-    The items are to be read before the context ends. Raises whatever the trace raises.
+    Read the items before the context ends. Raises as the trace does.
     """
     from headwater.graph.prov.records import RecordStatements  # DuckDB loads with it: other exports do without
     from headwater.graph.trace.record_pairs import trace_pairs
@@ -180,7 +180,7 @@ async def _describe_inside(statements: Statements, graph: GraphReader, tenant: s
 
 
 async def _upstream(graph: GraphReader, tenant: str, datasets: Sequence[str], others: Sequence[str]) -> Subgraph:
-    """What lies upstream of all versions of some datasets and of some other versions, and of the files in them."""
+    """Return everything upstream of all versions of some datasets, of some other versions, and of the files in them."""
     versions = [node.id for dataset in datasets for node in await children(graph, tenant, dataset, [NodeKind.VERSION])]
     versions = list(dict.fromkeys([*versions, *others]))
     files = [node.id for version in versions for node in await children(graph, tenant, version, [NodeKind.PARTITION])]

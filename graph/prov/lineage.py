@@ -34,9 +34,9 @@ _PATH_FORMATS = frozenset({"avro", "csv", "json", "orc", "parquet", "text"})  # 
 
 @dataclass(slots=True)
 class Flows:
-    """Which versions and partitions the runs of a subgraph read and wrote, and what contains them. Lists are in the order of ids.
+    """The versions and partitions that the runs of a subgraph read and wrote, and their containers. Lists are in the order of ids.
 
-    `inferred` are, for each run and each input that is known as a dataset alone, the versions that were there when the run began.
+    `inferred` has, for each run and each input that is known as a dataset only, the versions that existed when the run began.
     """
 
     runs: Mapping[str, Node]
@@ -51,9 +51,9 @@ class Flows:
 
     @classmethod
     async def of(cls, graph: GraphReader, tenant: str, subgraph: Subgraph) -> Flows:
-        """The flows of a subgraph that was reached over `reads` and `writes` from versions or runs.
+        """Return the flows of a subgraph that was reached over `reads` and `writes` from versions or runs.
 
-        The runs that wrote what is read here belong to them, so that one run can be said to inform the other.
+        The writers of the inputs belong to them, so that one run can be stated to inform the other.
         """
         nodes = {node.id: node for node in subgraph.nodes}
         writers = {writer_of(node.id) for node in nodes.values() if node.kind is NodeKind.VERSION} - nodes.keys()
@@ -144,7 +144,7 @@ def _describe_flow(statements: Statements, run: Node, flows: Flows) -> None:
 
 
 def _describe_inputs(statements: Statements, run: Node, flows: Flows) -> list[str]:
-    """What the run used: versions and partitions, and the dataset as such where no version of it is known."""
+    """State the inputs of the run: versions and partitions, and the dataset itself if no version of it is known."""
     inferred = flows.inferred.get(run.id, {})
     sources = [*flows.reads.get(run.id, []), *(version for versions in inferred.values() for version in versions)]
     for source in sources:
@@ -156,7 +156,7 @@ def _describe_inputs(statements: Statements, run: Node, flows: Flows) -> list[st
 
 
 def unversioned_inputs(flows: Flows, run: str) -> list[str]:
-    """Datasets that a run read and of which no version is known or inferred; in the order of their ids."""
+    """Return the datasets that a run read without a known or inferred version, in the order of their ids."""
     sources = flows.reads.get(run, [])
     versioned = {dataset_of(source) for source in sources if kind_of(source) is NodeKind.VERSION}
     named = {key.removeprefix(_INPUT) for key in flows.runs[run].properties if key.startswith(_INPUT)}

@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 class Shape(NamedTuple):
-    """What a statement of a kind holds: its formal arguments in the order of PROV-N, how many must be there, and which are times."""
+    """The parts of a statement of a kind: its formal arguments in the order of PROV-N, the number of required ones, and the times."""
 
     arguments: tuple[str, ...]
     required: int

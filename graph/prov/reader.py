@@ -1,4 +1,4 @@
-"""What an export asks of the graph: the reading half of a `GraphStore`, so that a service at the other end of a line serves as well."""
+"""The part of a `GraphStore` that an export needs: its reading functions, so that a remote service can provide them too."""
 
 from __future__ import annotations
 

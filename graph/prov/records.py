@@ -1,7 +1,7 @@
-"""A record trace as PROV: which record derives from which, within the runs that the trace went through.
+"""A record trace as PROV: the derivations between records, within the runs of the trace.
 
-Identity and place of records alone: an export must never carry their values. Records come out of the trace one after the other, and nothing
-is kept of them, so that their number does not matter.
+Only identity and place of records are exported, never their values. Records come out of the trace one after the other, and none is kept, so
+their number does not matter.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FILE, _ROW, _LINE = term("file"), term("row"), term("line")
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What all records of a file have in common: how their names begin, and the run that wrote them, where it is known."""
+    """The common parts of all records of a file: the beginning of their names, and the run that wrote them, if it is known."""
 
     partition: str
     path: str

@@ -1,7 +1,7 @@
-"""Collects statements and keeps them valid (PROV-CONSTRAINTS): each said once, one generation an entity, no circle of derivations.
+"""Collects statements and keeps them valid (PROV-CONSTRAINTS): no repetition, one generation per entity, no circle of derivations.
 
-For the modules that describe containers: runs, versions, columns. What would break a constraint is not dropped in silence: it is said in
-the weaker form that holds (`wasInfluencedBy`), and `weakened` counts it.
+Used by the modules that describe containers: runs, versions, columns. A statement that would break a constraint is not dropped silently. It
+is replaced by a weaker form that is true (`wasInfluencedBy`), and `weakened` counts it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ About = Mapping[str, Any]
 
 
 class Statements:
-    """What is said in one bundle. Ids are node ids. `close` adds the derivations, when all are known; `buffer` is in order then."""
+    """The statements of one bundle. Ids are node ids. `close` adds the derivations, once all are known; then `buffer` is in order."""
 
     def __init__(self) -> None:
         self.buffer = StatementBuffer()
@@ -41,7 +41,7 @@ class Statements:
             self._say(Kind.ACTIVITY, identifier, started, ended, attributes=self._described(identifier, kind, label, about))
 
     def agent(self, identifier: str, kind: str, label: str, types: Iterable[str] = ("SoftwareAgent",)) -> None:
-        """Who or what acts."""
+        """State an agent: a person, a program or an organisation."""
         if self._new("element", identifier):
             self._say(Kind.AGENT, identifier, attributes=self._described(identifier, kind, label, None, types))
 
@@ -75,7 +75,7 @@ class Statements:
             self._say(Kind.USAGE, None, iri(activity), iri(entity), None, attributes=attributes)
 
     def invalidated(self, entity: str, activity: str, time: str | None) -> None:
-        """`activity` overwrote or removed `entity`. What was invalidated once is gone: a second time is not said."""
+        """State that `activity` overwrote or removed `entity`. Only the first invalidation of an entity is stated."""
         if self._invalidation.setdefault(entity, activity) == activity and self._new("invalidated", entity, activity):
             self._say(Kind.INVALIDATION, None, iri(entity), iri(activity), time)
 
@@ -110,13 +110,13 @@ class Statements:
             self._say(Kind.DELEGATION, None, iri(delegate), iri(responsible), None)
 
     def influenced(self, influenced: str, by: str, kind: str | None = None, about: About | None = None) -> None:
-        """`by` had some part in `influenced`, of which no more is known; `kind` is a type of ours."""
+        """State that `by` had some part in `influenced`, without further knowledge; `kind` is a type of ours."""
         if influenced != by and self._new("influenced", influenced, by):
             typed: Attributes = ((TYPE, Name(term(kind))),) if kind else ()
             self._say(Kind.INFLUENCE, None, iri(influenced), iri(by), attributes=typed + _attributes(about))
 
     def close(self) -> None:
-        """Add the derivations. Those that close a circle, among themselves or through specialisations, become influences."""
+        """Add the derivations. Derivations that close a circle, among themselves or through specialisations, become influences."""
         order = [*self._derivations, *self._specializations]
         circular = [pair for pair in on_circles(order) if pair in self._derivations]
         for pair in circular:

@@ -1,12 +1,12 @@
 """Any set of nodes and edges as PROV: a view at chosen levels, whatever it shows and hides.
 
-What an edge says depends on its ends. Where a run wrote a block, or read one, PROV has the word for it. At coarser levels it has not: a
-job is a plan, and a plan neither uses nor makes anything; and a dataset is not made by one job. So all runs of a job stand as one activity
-(`hw:Runs`), which used what the job reads and had influence on what it writes. Every other edge, lifted ones too, is an influence, which
-says no more than is known and can close no circle that PROV-CONSTRAINTS forbids.
+The meaning of an edge depends on its ends. PROV has words for a run that wrote a block, or read one, but not for coarser levels. A job is a
+plan, and a plan neither uses nor makes anything, and a dataset is not made by one job. So all runs of a job are one activity (`hw:Runs`),
+which used the job's inputs and influenced its outputs. Every other edge, including lifted ones, is an influence. An influence claims no
+more than is known, and closes no circle that PROV-CONSTRAINTS forbids.
 
-A link of a view that leads through masked nodes alone says how many (`hw:via`). Between blocks of data, and between columns, it is a
-derivation, whose steps PROV need not know; between all others an influence.
+A link of a view through masked nodes only states their number (`hw:via`). Between blocks of data, and between columns, the link is a
+derivation, whose steps PROV need not know. Between all other nodes it is an influence.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _describe_edge(statements: Statements, edge: Edge, known: Mapping[str, Node]
 
 
 def _flow_of(source: Node, target: Node, *, direct: bool) -> EdgeKind | None:
-    """What a link of a view is, as far as there is a word for it."""
+    """Return the kind of a link of a view, if there is a word for it."""
     if {source.kind, target.kind} == {NodeKind.COLUMN} or {source.kind, target.kind} <= _BLOCKS:
         return EdgeKind.DERIVES
     if not direct:
@@ -117,7 +117,7 @@ def describe_containment(statements: Statements, container: Node, child: Node) -
 
 
 def derivation_of(edge: Edge) -> dict[str, object]:
-    """What is known of how one column comes from another: the kinds of the transformations."""
+    """Return the kinds of the transformations by which one column comes from another."""
     transformations = edge.properties.get("transformations")
     listed = transformations if isinstance(transformations, list) else []
     kinds = [f"{entry.get('type')}/{entry.get('subtype')}" if entry.get("subtype") else str(entry.get("type")) for entry in listed]

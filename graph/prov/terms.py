@@ -1,7 +1,7 @@
-"""The names of an export: our node ids and our own terms, each in a namespace of its own.
+"""The names of an export: our node ids and our own terms, each in its own namespace.
 
-An id becomes the IRI `urn:headwater:node:<id>`. Node ids hold only characters that such an IRI may hold (the others are percent-encoded
-in them), so the id can be read back from the name without a table.
+An id becomes the IRI `urn:headwater:node:<id>`. Node ids only have characters that such an IRI may contain (the others are
+percent-encoded). So the id can be read back from the name without a table.
 """
 
 from __future__ import annotations

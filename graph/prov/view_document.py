@@ -1,7 +1,7 @@
-"""A view as PROV: what it shows, at its levels, and nothing of what it hides but how much that is.
+"""A view as PROV: its visible part, at its levels, and only the size of its hidden part.
 
-For auditors who get the lineage of a report without the names of what lies between. The document says what was asked, and what the view
-left out: an export must never look more complete than the view is.
+Auditors use it to get the lineage of a report without the names in between. The document states the request, and the omitted parts of the
+view. An export must never look more complete than the view is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headwater.graph.views.request import MAX_REACHED
 _EDGES = 1_000_000
 _PORTION = 1_000  # nodes: neither all that is known of them nor what is said of them is in memory at once
 _NAMING = frozenset({MaskBy.NAME, MaskBy.NAMESPACE, MaskBy.NODE})
-# Which container these are in, no id tells. All others stand as the view shows them.
+# No id states the containers of these nodes. All others are exported as the view shows them.
 _HELD = frozenset({NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR, NodeKind.PARTITION})
 
 
@@ -64,7 +64,7 @@ def _describe_page(statements: Statements, known: Mapping[str, Node], page: View
 
 
 def _slim(node: Node) -> Node:
-    """What of a node its links need; the rest has been said."""
+    """Return the part of a node that its links need; the rest has been stated."""
     return replace(node, properties={"endedAt": node.properties["endedAt"]} if "endedAt" in node.properties else {})
 
 
@@ -92,7 +92,7 @@ def _mask_text(mask: Mask) -> str:
 
 
 def _found(made: View) -> list[tuple[str, Any]]:
-    """What the view says of itself: counts of the whole, and what it overstates or lacks."""
+    """Return the view's statements about itself: counts of the whole, overstatements and gaps."""
     totals = made.totals
     counts = [("reached", totals.reached), ("masked", totals.masked), ("beyond", totals.beyond or None)]
     return [*counts, *(("incomplete", note) for note in made.notes)]

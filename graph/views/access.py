@@ -1,7 +1,7 @@
-"""Field access: which jobs read, wrote, created or dropped a column, and when.
+"""Field access: the jobs that read, wrote, created or dropped a column, and the times.
 
-Known from the column lineage that jobs state: a read that only filters or joins counts, and so does one whose result goes to the driver
-(`collect`), where the producer states it. A job that reads the dataset without saying which columns is listed as one that may have read it.
+The source is the column lineage that jobs state. A read that only filters or joins counts. A read whose result goes to the driver
+(`collect`) counts if the producer states it. A job that reads the dataset without stating columns is listed as a possible reader.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DECIDING = {"FILTER", "JOIN", "SORT", "GROUP_BY", "CONDITIONAL", "WINDOW"}
 
 
 class AccessKind(StrEnum):
-    """What a job did with a column."""
+    """The effect of a job on a column."""
 
     READ = "read"
     WRITE = "write"

@@ -1,4 +1,4 @@
-"""What a view answers: visible nodes and links of one page, counts of all, and what was left out. Nothing is cut without saying so."""
+"""The answer of a view: visible nodes and links of one page, counts of all, and omitted parts. Every cut is reported."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headwater.graph.model import Node, NodeKind
 
-# Of the ids of masked nodes, those whose names the asker may know. The counts are told to everyone.
+# The ids of masked nodes whose names the caller may know. Everyone may know the counts.
 Sight = Callable[[Sequence[str]], Awaitable[Collection[str]]]
 
 
@@ -53,7 +53,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """What a link stands for: pairs of members, and the masked nodes between that the asker may know. `withheld` counts the others."""
+    """The members of a link, as pairs, and the masked nodes between them that the caller may know. `withheld` counts the others."""
 
     pairs: Sequence[tuple[str, str]]
     total: int

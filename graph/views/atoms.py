@@ -1,6 +1,6 @@
 """Atoms: the finest nodes that a view computes on, and the flows between them, by number.
 
-Where a container has several members, masking and reachability are worked out on the members: two members of one container never make a way
+If a container has several members, masking and reachability are computed on the members. So two members of one container never make a path
 that none of them has.
 """
 
@@ -22,13 +22,15 @@ Pairs = NDArray[np.int64]
 
 
 class Atoms:
-    """`ids` may repeat: the part that a job has in the derivation of one column is an atom with the job's id.
+    """The atoms of a view. `ids` may repeat: the part of a job in the derivation of one column is an atom with the job's id.
 
-    `parents` are containers that ids do not tell. `notes` say what an answer on these atoms overstates or lacks. `reach`, where the store
-    has worked it out: `beyond` then counts the nodes one hop further than depth or limit allowed. Without `reach` the atoms go one hop
-    further than the depth asked for, so that `Reach.of` can count, and `beyond` counts what a limit kept out. `names`, where a mask needs
-    them; `known` gives those of some nodes that need not be read from the store. Edges may be given as rows of two numbers, and stay so
-    until somebody looks at them one by one.
+    - `parents`: containers that ids do not state.
+    - `notes`: overstatements and gaps of an answer on these atoms.
+    - `reach`: set if the store has computed it. `beyond` then counts the nodes one hop further than depth or limit allowed.
+      Otherwise the atoms extend one hop beyond the depth, so that `Reach.of` can count, and `beyond` counts nodes beyond the limit.
+    - `names`: set if a mask needs them. `known` has nodes that need not be read from the store.
+
+    Edges may be given as rows of two numbers. They stay rows until they are read one by one.
     """
 
     __slots__ = ("_array", "_edges", "beyond", "focus", "ids", "known", "names", "notes", "parents", "reach")
@@ -69,11 +71,11 @@ class Atoms:
         return np.array(self._edges, dtype=np.int64).reshape(-1, 2) if self._array is None else self._array
 
     def after(self) -> Adjacency:
-        """What follows each atom."""
+        """The successors of each atom."""
         return _adjacency(self.pairs(), len(self.ids))
 
     def before(self) -> Adjacency:
-        """What goes before each atom."""
+        """The predecessors of each atom."""
         return _adjacency(self.pairs()[:, ::-1], len(self.ids))
 
 
@@ -106,10 +108,10 @@ def spread(start: Iterable[int], steps: Adjacency) -> dict[int, int]:
 
 
 def hops_from(start: Iterable[int], steps: Adjacency, is_data: Sequence[bool], depth: int) -> tuple[dict[int, int], set[int]]:
-    """The distance of each atom within `depth` hops, and the first atoms past it.
+    """Return the distance of each atom within `depth` hops, and the first atoms beyond.
 
-    A hop joins data and an actor. What lies within one run (its operators, stages and tasks) is no hop apart. Two columns without a known
-    job between them are two hops apart, as with one. So depth means the same at every level.
+    A hop joins data and an actor. Nodes within one run (its operators, stages and tasks) have no distance. Two columns without a known job
+    between them have a distance of two hops, as with a job. So depth means the same at every level.
     """
     distance: dict[int, int] = {}
     waiting: list[list[int]] = [list(start), [], []]  # by hops from `at` on
@@ -144,7 +146,7 @@ class Reach:
 
     @classmethod
     def of(cls, atoms: Atoms, direction: Direction, depth: int) -> Reach:
-        """What the focus reaches within `depth` hops."""
+        """Return the reach of the focus within `depth` hops."""
         is_data = [kind_of(identifier) in DATA for identifier in atoms.ids]
         upstream, earlier = ({}, set()) if direction is Direction.DOWNSTREAM else hops_from(atoms.focus, atoms.before(), is_data, depth)
         downstream, later = ({}, set()) if direction is Direction.UPSTREAM else hops_from(atoms.focus, atoms.after(), is_data, depth)

@@ -1,10 +1,10 @@
 """The grain of columns: derivations as atoms, and datasets that are opened to their columns among others that are not.
 
-A derivation is the part that one job has in one column made from another: an atom of its own, inside the job. So a job that makes two
-columns of two others joins each with its own origin alone.
+A derivation is the part of one job in one column that is made from another. It is an atom of its own, inside the job. So a job that makes
+two columns of two others connects each with its own origin only.
 
-Where a dataset is opened, flows that derivations tell of take their place; what is known only of the dataset as a whole stays with the
-dataset, shown as itself beside its columns.
+In an opened dataset, flows of derivations replace flows of the dataset. Flows that are known for the dataset as a whole stay with the
+dataset, which is shown next to its columns.
 """
 
 from __future__ import annotations

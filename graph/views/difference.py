@@ -1,4 +1,4 @@
-"""What changed in a lineage between two instants: the two views, compared at the levels and under the masks asked for."""
+"""The change of a lineage between two instants: the two views, compared at the requested levels and under the masks."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Difference:
 
 
 async def difference(graph: GraphStore, tenant: str, request: ViewRequest, *, before: str, after: str) -> Difference:
-    """What the later of two instants adds to the view and takes away. A date means its end, in UTC.
+    """Return the additions to the view and the removals from it, between two instants. A date means its end, in UTC.
 
     Raises:
-        InvalidQueryError: neither instant has the levels asked for, or the first is not before the second.
+        InvalidQueryError: neither instant has the requested levels, or the first is not before the second.
     """
     first, second = instant_of(before, "before", end=True), instant_of(after, "after", end=True)
     if first >= second:

@@ -28,7 +28,7 @@ def parents_of(cone: Cone) -> dict[str, tuple[str, ...]]:
 
 
 def known_of(cone: Cone, ids: Collection[str]) -> dict[str, Node]:
-    """Those of some nodes that came with a cone."""
+    """Return the nodes that came with a cone, among some."""
     if cone.known is None or not ids:
         return {}
     wanted = frozenset(ids)

@@ -1,6 +1,6 @@
-"""The lineage of a column, in the two forms that CDAP drew: simple (where it comes from, and by what) and detailed (each step on the way).
+"""The lineage of a column in CDAP's two forms: simple (its origins and operations) and detailed (each step on the way).
 
-And the tags that reach a column along it: what holds a person's name holds it still after a rename, an upper-casing, a join.
+It also has the tags that reach a column. A tag for a person's name still applies after a rename, an upper-casing or a join.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Way(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class FieldOperation:
-    """What a job does to make one column from another, in OpenLineage's words."""
+    """The operation of a job that makes one column from another, in OpenLineage's words."""
 
     job: str | None
     type: str
@@ -45,9 +45,9 @@ class FieldOperation:
 
 @dataclass(frozen=True, slots=True)
 class FieldEdge:
-    """From column to column. In the simple form from an end to the focus (forward: from the focus to an end), over `hops` steps.
+    """An edge between columns. In the simple form it joins an end and the focus (forward: the focus and an end), over `hops` steps.
 
-    `way` is the best by which the one has a part in the other: its values flow there, hidden or not, or only decide.
+    `way` is the strongest way in which the first has a part in the second: its values flow there, hidden or not, or only decide.
     """
 
     src: str
@@ -119,11 +119,11 @@ async def _recorded_steps(recorded: RecordedSteps, edge: Edge) -> list[FieldStep
 
 
 async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, limit: int = MAX_REACHED) -> list[ReachingTag]:
-    """The tags that reach a column, by the best way of each, nearest first: all of them, since one that is left out may be a person's.
+    """Return the tags that reach a column, by the strongest way of each, nearest first. None is left out, since it may mark a person.
 
     Raises:
         NotFoundError: the column is not known.
-        InvalidQueryError: the id is no column's, or it derives from more columns than can be looked at.
+        InvalidQueryError: the id is not a column's, or the column derives from more columns than can be searched.
     """
     reached = await _reach(graph, tenant, column, Direction.UPSTREAM, _FAR, limit)
     if reached.truncated:
@@ -142,14 +142,14 @@ async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, limit: i
 
 
 async def _beyond(graph: GraphStore, tenant: str, reached: Subgraph, direction: Direction, depth: int) -> int:
-    """How many columns lie one hop further than the depth allowed."""
+    """Return the number of columns one hop beyond the depth."""
     edge = [identifier for identifier, hops in reached.distance.items() if hops == depth]
     steps = await graph.neighbours(tenant, edge, direction=direction, kinds=[EdgeKind.DERIVES]) if edge else []
     return len({step.src if direction is Direction.UPSTREAM else step.dst for step in steps} - reached.distance.keys())
 
 
 def operations_of(edge: Edge) -> list[FieldOperation]:
-    """What each job does on a derivation; what nobody says how is one operation of type UNKNOWN."""
+    """Return the operations of each job in a derivation. A derivation without a statement is one operation of type UNKNOWN."""
     found: list[FieldOperation] = []
     stated: list[tuple[str | None, Any]] = [
         (name.removeprefix(_BY), value) for name, value in sorted(edge.properties.items()) if name.startswith(_BY)

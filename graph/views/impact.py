@@ -62,7 +62,7 @@ class Impact:
 
     @property
     def total(self) -> int:
-        """How many nodes are affected."""
+        """The number of affected nodes."""
         return len(self.order)
 
     async def rows(self, start: int = 0, count: int | None = None) -> AsyncIterator[Affected]:
@@ -149,7 +149,7 @@ async def impact(
 
 
 def impact_of_records(graph: GraphStore, tenant: str, answer: TraceAnswer, *, forward: bool) -> Impact:
-    """What a trace of records went through: jobs and datasets, with the number of records in each that are part of it."""
+    """Return the jobs and datasets on the path of a trace of records, with the number of traced records in each."""
     distance, came_from = _walk(sorted({record.dataset for record in answer.selected}), _steps(answer, forward=forward))
     order = sorted((identifier for identifier, away in distance.items() if away), key=lambda identifier: (distance[identifier], identifier))
     reasons = [f"{item.what}: {item.reason}" for item in answer.incomplete]
@@ -159,7 +159,7 @@ def impact_of_records(graph: GraphStore, tenant: str, answer: TraceAnswer, *, fo
 
 
 def _steps(answer: TraceAnswer, *, forward: bool) -> dict[str, set[str]]:
-    """What follows each dataset and job on the path of a trace."""
+    """Return the successors of each dataset and job on the path of a trace."""
     steps: dict[str, set[str]] = {}
     for hop in answer.path:
         for one, other in [*((source, hop.job) for source in hop.inputs), (hop.job, hop.output)]:
@@ -181,7 +181,7 @@ def _walk(start: Sequence[str], steps: Mapping[str, set[str]]) -> tuple[dict[str
 
 
 def _records(answer: TraceAnswer, *, forward: bool) -> dict[str, int]:
-    """How many records of each dataset are part of the trace, where they are known one by one."""
+    """Return the number of traced records of each dataset, if they are known one by one."""
     records: dict[str, int] = {}
     for record in answer.records:
         if record.row is not None:

@@ -1,7 +1,7 @@
-"""Inputs of runs that are known by dataset alone: no capture tells by file what was read.
+"""Inputs of runs that are known by dataset only, because no capture lists the files.
 
-Which version it was follows from when the run began (`graph/dataflow/versions.py`), and what that version came from is followed in turn. An
-input of which no version is known is shown as the dataset. The answer says how many of each there are.
+The version follows from the time when the run began (`graph/dataflow/versions.py`), and the sources of that version are followed in turn.
+An input without a known version is shown as the dataset. The answer has the numbers of both.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Input:
 
 
 async def add_inputs(graph: GraphStore, tenant: str, request: ViewRequest, atoms: Atoms, grow: Grow | None) -> None:
-    """Add the inputs that no version or file tells, of runs within the depth asked for. `grow` None: nothing upstream is asked for."""
+    """Add inputs of runs without a version or file, within the requested depth. With `grow` None, nothing upstream is requested."""
     numbers = {identifier: number for number, identifier in enumerate(atoms.ids)}
     seen: set[str] = set()
     inferred = unknown = 0
@@ -80,7 +80,7 @@ def _inputs_without_files(atoms: Atoms, runs: Iterable[Node]) -> list[_Input]:
 
 
 def _read(read: _Input, versions: Iterable[Node]) -> list[str]:
-    """The versions that a run read. What it wrote itself is not among them."""
+    """Return the versions that a run read, without its own output."""
     own = read.run.id.partition(":")[2]
     began = read.run.properties.get("startedAt") or read.run.properties.get("endedAt")
     return versions_read([version for version in versions if parse_id(version.id)[1][-1] != own], began=began, stated=read.version)

@@ -1,7 +1,7 @@
-"""Zooming: which container stands for a node at the levels asked for.
+"""Zooming: the container that represents a node at the requested levels.
 
-A node is shown as its innermost container of the level. Where it has none (a job outside all pipelines), as the outermost of its own that
-is finer than the level; where it is coarser than the level itself (a dataset of which no column is known), as itself.
+A node is shown as its innermost container of the level. A node without one (a job outside of all pipelines) is shown as its outermost
+container that is finer than the level. A node that is coarser than the level (a dataset without known columns) is shown as itself.
 """
 
 from __future__ import annotations

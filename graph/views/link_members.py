@@ -1,4 +1,4 @@
-"""What lies between masked ends: the members of a link, and the masked nodes that it leads through."""
+"""The content of a link between masked ends: its members, and the masked nodes on its way."""
 
 from __future__ import annotations
 

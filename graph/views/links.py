@@ -1,11 +1,10 @@
-"""The links of a view: which visible nodes are joined, directly or through masked atoms alone.
+"""The links of a view: the visible nodes that are joined, directly or through masked atoms only.
 
-A link X → Y stands for ways from a member of X to a member of Y on which everything between is masked. Masked atoms are followed one by
-one, before anything is lifted to a container: two members of a masked container that do not touch make no way.
+A link X → Y represents paths from a member of X to a member of Y on which everything between is masked. Masked atoms are followed one by
+one, before they are lifted to a container. So two members of a masked container that are not connected make no path.
 
-What masked atoms lead to are rows of (atom, visible node), put together with what enters these atoms by steps over arrays. Where masked
-atoms are a large connected mass, so that the rows would be far more than the links, they are sets of visible nodes, held as the bits of
-integers.
+The targets of masked atoms are rows of (atom, visible node). Steps over arrays join them with the flows into these atoms. If masked atoms
+are a large connected mass, there would be far more rows than links. Then the targets are sets of visible nodes, as bits of integers.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ _ROWS = 2_000_000  # put together at once
 
 
 class Links:
-    """`shown[atom]` is the number of the visible node that the atom is in, `MASKED`, or `OUTSIDE` of the view; `numbers` are the same.
+    """`shown[atom]` is the number of the atom's visible node, `MASKED`, or `OUTSIDE` of the view; `numbers` are the same.
 
-    `flows` are those between atoms, as rows of two; `after` gives them as steps, for what needs to follow them (what is masked behind what
-    is masked, what is inside a node). `entered` are rows of (node, masked atom), one a flow; `left` of (masked atom, node), each once:
-    where a flow out of the atom arrives at once.
+    - `flows`: flows between atoms, as rows of two; `after` has them as steps, to follow masked atoms and the inside of nodes.
+    - `entered`: rows of (node, masked atom), one per flow.
+    - `left`: rows of (masked atom, node), each once, for flows out of the atom that arrive immediately.
     """
 
     def __init__(self, shown: Pairs, flows: Pairs, after: Callable[[], Adjacency], count: int) -> None:
@@ -51,7 +50,7 @@ class Links:
 
     @property
     def after(self) -> Adjacency:
-        """What follows each atom."""
+        """The successors of each atom."""
         return self._steps()
 
     @cached_property
@@ -214,7 +213,7 @@ def _bits(nodes: Iterable[int]) -> int:
 
 
 def _close_cycles(found: dict[int, int], left: Sequence[int], after: Adjacency) -> None:
-    """What is left waits for itself: the atoms of a cycle, and those before one."""
+    """Handle the remaining atoms, which wait for themselves: the atoms of a cycle, and their predecessors."""
     members = set(left)
     for component in components(left, lambda atom: [other for other in after[atom] if other in members]):
         bits = 0

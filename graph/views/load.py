@@ -1,8 +1,11 @@
-"""Loads the atoms of a view: which grain of the graph answers it, and the nodes that the focus stands for there.
+"""Loads the atoms of a view: the grain of the graph that answers it, and the nodes that the focus represents there.
 
-Three grains. *Jobs*: flows between datasets and jobs. *Runs*: flows between versions, partitions and runs, where a level asks for one of
-these or the focus is one. *Columns*: derivations of columns, where the focus is a column; a dataset opened to its columns is a part of the
-grain of jobs (`columns.py`).
+There are three grains:
+
+- *Jobs*: flows between datasets and jobs.
+- *Runs*: flows between versions, partitions and runs, if a level asks for one of these or the focus is one.
+- *Columns*: derivations of columns, if the focus is a column. A dataset that is opened to its columns is part of the grain of jobs
+  (`columns.py`).
 """
 
 from __future__ import annotations
@@ -60,7 +63,7 @@ async def load(graph: GraphStore, tenant: str, request: ViewRequest) -> Atoms:
     if NodeKind.COLUMN in kinds:
         raise InvalidQueryError("The focus mixes columns and other nodes.", field="focus", hint="Ask for the one or the other.")
     focus = await _members(graph, tenant, nodes, request.limit)
-    # What is reached is known once times and columns are looked at. A column past the depth is known by both ends of what it derives from.
+    # The reach is known only after times and columns are applied. A column beyond the depth is known by both ends of its derivation.
     further = 2 if request.open or request.data is NodeKind.COLUMN else int(request.timed)
     cone = await graph.cone(
         tenant,
@@ -131,7 +134,7 @@ async def _members(graph: GraphStore, tenant: str, nodes: Sequence[Node], limit:
 
 
 def _contained(request: ViewRequest) -> list[NodeKind]:
-    """The kinds of which containers have a part in the answer; to fetch those of jobs costs a third of the whole."""
+    """Return the kinds whose containers are part of the answer. To fetch the containers of jobs costs a third of the whole."""
     named = {
         *request.open,
         *(value for mask in request.masks for value in mask.values),
@@ -139,7 +142,7 @@ def _contained(request: ViewRequest) -> list[NodeKind]:
     }
     by_node_alone = all(mask.by is MaskBy.KIND for mask in request.masks)
     kinds = [NodeKind.JOB] if request.actors is not NodeKind.JOB or request.open or request.between or not by_node_alone else []
-    # A dataset's platform stands in its id; what users put it into does not.
+    # A dataset's id has its platform, but not the containers that users put it into.
     if request.data is NodeKind.DATA or any(name.startswith(f"{NodeKind.DATA}:") for name in named):
         kinds.append(NodeKind.DATASET)
     return kinds

@@ -1,7 +1,7 @@
-"""How many masked nodes each link leads through.
+"""Counts the masked nodes on each link.
 
-A masked atom lies on a link X → Y if X leads to it and it leads to Y, through masked atoms alone. Where the pairs that all masked atoms
-join are few, they are counted atom by atom; where masked atoms are a large connected mass, link by link, as long as that is affordable.
+A masked atom is on a link X → Y if X leads to it and it leads to Y, through masked atoms only. If all masked atoms join few pairs, they are
+counted atom by atom. If masked atoms are a large connected mass, they are counted link by link, as long as the cost is acceptable.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Through:
         return len({self._node_of[atom] for atom in atoms})
 
     def _by_atom(self) -> dict[tuple[int, int], int] | None:
-        """Counts where no masked atom follows another: what enters each put together with what it leads to."""
+        """Return counts if no masked atom follows another: each entry of an atom joined with each of its targets."""
         entered, left = self._links.entered, self._links.left
         begin, end = np.searchsorted(left[:, 0], entered[:, 1]), np.searchsorted(left[:, 0], entered[:, 1], side="right")
         counts = end - begin

@@ -115,7 +115,7 @@ def field_tags(column: Node, dataset: Node | None) -> set[str]:
 
 
 def owners_of(node: Node) -> list[str]:
-    """Who owns a node: as users say, OpenLineage's ownership facet, or a list of texts `owners`."""
+    """Return the owners of a node: as users state them, from OpenLineage's ownership facet, or from a list of texts `owners`."""
     plain = [owner for owner in _list(node.properties.get("owners")) if isinstance(owner, str)]
     return list(dict.fromkeys([*descriptions_of(node).owners, *plain]))
 

@@ -1,6 +1,6 @@
-"""Runs opened to the operators of their plans: data enters at the scans of its dataset, goes up the plan, and leaves at its root.
+"""Runs opened to the operators of their plans. Data enters at the scans of its dataset, goes up the plan, and leaves at its root.
 
-A run of which no plan is known, or an input that no scan of the plan names, stays with the run itself.
+A run without a known plan stays itself, and so does the run for an input without a scan in the plan.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ async def open_runs(graph: GraphStore, tenant: str, request: ViewRequest, atoms:
 
 
 def level_of(request: ViewRequest, zoom: Zoom, run: str) -> NodeKind:
-    """The level at which a run is shown: that of the innermost container that is opened."""
+    """Return the level at which a run is shown: the level of its innermost opened container."""
     return next((request.open[each] for each in zoom.chain(run) if each in request.open), request.actors)
 
 

@@ -1,6 +1,6 @@
-"""A view as people write it: on a command line, in the address of an endpoint.
+"""A view as people write it: on a command line, or in the address of an endpoint.
 
-Texts in, a `ViewRequest` out. What is left out takes the default that suits the focus: around a column its columns, around a run its runs.
+Texts become a `ViewRequest`. Missing options get the default for the focus: around a column its columns, around a run its runs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headwater.graph.model import NodeKind, kind_of
 from headwater.graph.stores.protocol import Direction
 from headwater.graph.views.request import ACTORS, DATA, Mask, ViewRequest
 
-# What stands around a node that is finer than datasets and jobs, at its own grain.
+# The default levels around a node that is finer than datasets and jobs, at its own grain.
 _FINE: Mapping[NodeKind, tuple[NodeKind, NodeKind]] = {
     NodeKind.COLUMN: (NodeKind.COLUMN, NodeKind.JOB),
     NodeKind.VERSION: (NodeKind.VERSION, NodeKind.RUN),

@@ -1,8 +1,9 @@
-"""Whether what enters a container leaves it: the mark that keeps zooming honest.
+"""Whether data that enters a container leaves it. This mark makes the limits of zooming visible.
 
-A container stands for its members. Data may enter by one and leave by another that never sees it, so a path drawn over containers need not
-be one of data. A container is passed *wholly* where each member at which data enters leads, within the container, to every link that leaves
-it. A path of links whose inner nodes are all passed wholly is a path of members (by induction over its links); others may be or not.
+A container represents its members. Data may enter through one member, and leave through another that never sees it. So a path over
+containers need not be a path of data. A container is passed *wholly* if every member at which data enters leads, within the container, to
+every link that leaves it. A path of links whose inner nodes are all passed wholly is a path of members (by induction over its links). Other
+paths may not be.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The steps of a derivation that a program recorded: reading a field, making fields of fields, writing one.
 
-For the detailed lineage of a column. The recorded operations are a property of their run, which any event may state: what has not their
-form gives no steps, and the derivation stays one step.
+The detailed lineage of a column shows them. The recorded operations are a property of their run, which any event may state. Operations in
+an invalid form give no steps, and the derivation stays one step.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RecordedSteps:
         self._recordings: dict[str, list[list[Mapping[str, Any]]]] = {}
 
     async def of(self, edge: Edge, job: str) -> list[FieldStep]:
-        """The steps by which the latest run of a job that recorded some made one column of another."""
+        """Return the steps that made one column from another, as the latest run of a job with recorded steps has them."""
         for operations in await self._of_job(job):
             try:
                 steps = _steps(operations, edge)

@@ -1,6 +1,7 @@
-"""What a view is asked: focus, direction, levels, masks, time, and how much of the answer at once.
+"""The request of a view: focus, direction, levels, masks, time, and the size of a page.
 
-Plain values, so that the command line, GraphQL and REST ask alike. Everything that can be wrong without looking at a graph is refused here.
+Requests are plain values, so that the command line, GraphQL and REST ask alike. All errors that can be found without a graph are refused
+here.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from headwater.graph.model import NodeKind
 from headwater.graph.model.instants import instant_of
 from headwater.graph.stores.protocol import Direction
 
-# Outermost first. What users declare (`data`, `actor`) groups datasets and pipelines, and stands around them.
+# Outermost first. Containers that users declare (`data`, `actor`) group datasets and pipelines, and are outside of them.
 DATA = (NodeKind.DATA, NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.COLUMN)
 ACTORS = (
     NodeKind.SYSTEM, NodeKind.ACTOR, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR,
 )  # fmt: skip
 MAX_REACHED = 500_000
-# How many names a list may hold, masks a view, patterns its masks, and characters those patterns: each node is held against each.
+# Limits for names in a list, masks of a view, patterns of its masks, and characters of patterns: each node is compared with each.
 MAX_NAMES, MAX_MASKS, MAX_PATTERNS, MAX_PATTERN_TEXT = 1_000, 50, 50, 2_000
 
 
 class MaskBy(StrEnum):
-    """What a mask looks at. A kind is that of the node itself; all others hold for what a container holds, too."""
+    """The property that a mask matches. A kind is the kind of the node itself; all others also apply to the content of a container."""
 
     KIND = "kind"
     NAME = "name"  # a pattern: * and ? stand for any text and any character

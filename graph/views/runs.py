@@ -1,4 +1,4 @@
-"""The grain of runs: which run read which version or file, and what it wrote."""
+"""The grain of runs: the versions or files that each run read and wrote."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def load_runs(graph: GraphStore, tenant: str, request: ViewRequest, nodes:
 
 
 async def _written_later(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Sequence[Node]) -> str:
-    """Of datasets that had no block yet as of an instant: when the first came."""
+    """Return the time of the first block of datasets that had no block at an instant."""
     if request.as_of is None:
         return " in that time" if request.timed else ""
     datasets = [node.id for node in nodes if node.kind is NodeKind.DATASET]
@@ -93,7 +93,7 @@ async def _runs_of(graph: GraphStore, tenant: str, nodes: Sequence[Node]) -> dic
 
 
 async def _around(graph: GraphStore, tenant: str, request: ViewRequest, focus: Sequence[str], direction: Direction) -> Atoms:
-    """What versions, partitions and runs reach, within the time asked for."""
+    """Return the nodes that versions, partitions and runs reach, within the requested time."""
     cone = await graph.cone(
         tenant,
         focus,
@@ -118,7 +118,7 @@ async def _around(graph: GraphStore, tenant: str, request: ViewRequest, focus: S
     asked = set(focus)
     start = [number for number, identifier in enumerate(ids[: len(asked)]) if identifier in asked]
     finest = _finest(ids, edges, parents)
-    # A version whose every flow its files have as well is known by those: alone it would stand beside them, joined to nothing.
+    # If its files have every flow of a version, the version is left out: it would be next to them, without a link.
     joined = {end for edge in finest for end in edge}
     in_parts = {parent for each in ids if kind_of(each) is NodeKind.PARTITION for parent in parents.get(each, ())}
     start = [number for number in start if number in joined or ids[number] not in in_parts]
@@ -143,9 +143,9 @@ async def _focus(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Se
 
 
 def current_versions(nodes: Sequence[Node], instant: str) -> list[Node]:
-    """Of a dataset's blocks those that it consisted of at an instant: the last base by then, and the deltas after it.
+    """Return the blocks of which a dataset consisted at an instant: the last base before it, and all later deltas.
 
-    A block that does not say which it is may be either, and counts as a delta; a partition that no version holds has no time, and stays.
+    A block without a kind may be either, and counts as a delta. A partition without a version has no time, and stays.
     """
     written = sorted(
         ((str(node.properties["writtenAt"]), node) for node in nodes if "writtenAt" in node.properties), key=lambda entry: entry[0]

@@ -1,4 +1,4 @@
-"""Which of what was reached a view shows: what lies between two, what the lineage begins and ends with, what was asked for by name."""
+"""Selects the reached nodes that a view shows: between two nodes, the ends of the lineage, or by name."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def refuse_missing_levels(request: ViewRequest, zoom: Zoom, identifiers: Iterabl
 
 
 def not_there(request: ViewRequest, zoom: Zoom, identifiers: Iterable[str]) -> list[str]:
-    """What was asked to be opened and is not in the lineage."""
+    """Return the opened nodes of a request that are not in the lineage."""
     if not request.open:
         return []
     known = {each for identifier in identifiers for each in zoom.chain(identifier)}

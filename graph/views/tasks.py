@@ -1,9 +1,9 @@
-"""Runs opened to their stages and tasks: data comes to a stage, goes through its tasks, and leaves with the files that each task wrote.
+"""Runs opened to their stages and tasks. Data enters a stage, goes through its tasks, and leaves with the files that each task wrote.
 
-Between stages rows are shuffled: which task of the later stage got which row of the earlier is for record traces to say. So a stage stands
-between the tasks before it and its own. Where stages recorded something, data goes through those, and what the others did lies between.
-In a run that recorded nothing it goes the way that Spark shuffled it, from the run itself: which stage read which dataset is not known
-then. A run of which no stage is known, or an input that no stage is known to have recorded, stays with the run.
+Between stages rows are shuffled. Only traces of records know which task of the later stage got which row of the earlier. So a stage is
+shown between the tasks before it and its own. If stages recorded something, data goes through these, and the work of other stages is
+between them. In a run that recorded nothing, data goes the way that Spark shuffled it, from the run itself, because the stage that read a
+dataset is not known. A run without known stages stays itself, and so does the run for an input that no stage is known to have recorded.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ async def open_stages(graph: GraphStore, tenant: str, request: ViewRequest, atom
 
 
 async def _inside(graph: GraphStore, tenant: str, containers: Sequence[str], kind: NodeKind) -> dict[str, list[Node]]:
-    """What some containers hold of a kind, by container."""
+    """Return the members of a kind in some containers, by container."""
     edges = await graph.neighbours(tenant, containers, direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS]) if containers else []
     parents = {edge.dst: edge.src for edge in edges if kind_of(edge.dst) is kind}
     found: dict[str, list[Node]] = {}
@@ -60,9 +60,9 @@ def _failed(task: Node) -> bool:
 
 
 def _by_parents(stages: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Stages of a run that recorded nothing, as if they had: after those whose output they read; the last one wrote.
+    """Return the stages of a run without records as if they had recorded: after the stages whose output they read. The last one wrote.
 
-    What another took to the driver (a broadcast, say) went on from there: it comes to the last one.
+    The output of other stages that went to the driver (for example a broadcast) continues from there, to the last stage.
     """
     read = {parent for about in stages.values() for parent in about.get("parents") or ()}
     last = max((each for each in stages if each not in read), key=lambda each: (stages[each].get("ordinal", 0), each), default=None)
@@ -98,7 +98,7 @@ class _Run:
             self._tasks[number] = [self._number(task) for task in tasks.get(stage.id, ()) if not _failed(task)]
         self._stages = {atoms.ids[number]: number for number in self._tasks}
         recorded = {stage: about for stage, about in properties.items() if "last" in about}
-        # Those that data goes through.
+        # The stages that data goes through.
         self._facts = {self._stages[stage]: about for stage, about in (recorded or _by_parents(properties)).items()}
         self._recorded = bool(recorded)
 
@@ -134,7 +134,7 @@ class _Run:
             yield from tasks
 
     def _beyond(self, stage: int) -> list[int]:
-        """What data leaves a stage by: its tasks, and the stage itself for those that are not known."""
+        """Return the nodes through which data leaves a stage: its tasks, and the stage itself for unknown tasks."""
         tasks = self._tasks[stage]
         return tasks if len(tasks) >= self._facts[stage].get("tasks", 0) and tasks else [*tasks, stage]
 

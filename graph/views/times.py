@@ -1,8 +1,8 @@
-"""Lineage in time: which flows were there as of an instant, or in a window.
+"""Lineage in time: the flows that existed at an instant, or in a window.
 
-An edge knows when it was first and last stated, and by which run; between the two it counts as there. As of an instant a flow is there if
-it had been stated by then and its job had not given it up: no later run of the job, as known by then, stated flows on the same side (what
-it reads, what it writes) without this one. A flow without a time counts as always there, and the answer says how many do.
+An edge knows when it was first and last stated, and by which run. Between these times it counts as existing. At an instant a flow exists if
+it had been stated by then, and its job had not given it up. A job gives a flow up if a later run, known at the instant, stated flows on the
+same side (inputs or outputs) without it. A flow without a time always counts as existing, and the answer has the number of these flows.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ async def in_time(
 
 
 def silence(request: ViewRequest, flows: Sequence[Flow], there: Sequence[bool], focus: Collection[str]) -> list[str]:
-    """A note where the focus stands alone because all that is known of it was stated later, or earlier, than what is asked for."""
+    """Return a note if the focus is alone because everything about it was stated later, or earlier, than the requested time."""
     near = [(flow, stays) for flow, stays in zip(flows, there, strict=True) if flow.src in focus or flow.dst in focus]
     if not near or any(stays for _, stays in near):
         return []

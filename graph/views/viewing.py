@@ -119,7 +119,7 @@ class View:
 
     @property
     def notes(self) -> Sequence[str]:
-        """What the answer overstates or lacks."""
+        """The overstatements and gaps of the answer."""
         return self._atoms.notes
 
     @cached_property
@@ -200,7 +200,7 @@ class View:
         return {node for atom, node in self._node_of.items() if atom in reached}
 
     async def containers(self, nodes: Iterable[str]) -> dict[str, list[Node]]:
-        """What each of some visible nodes stands in, innermost first; containers that the masks hide are left out."""
+        """Return the containers of some visible nodes, innermost first. Containers that the masks hide are left out."""
         chain = self._zoom.chain
         above = {node: chain(node)[1:] for node in nodes}
         ids = {container for containers in above.values() for container in containers}
@@ -214,7 +214,7 @@ class View:
         return passed_wholly(self._links, number, self._entries[number])
 
     def edges(self) -> list[VisibleEdge]:
-        """The links between nodes of this page and the pages before, of which at least one end is on this one."""
+        """The links between nodes of this page and the pages before. At least one end of each is on this page."""
         start, end = self.bounds
         src, dst, weights = self._links.all()
         here = (src < end) & (dst < end) & ((src >= start) | (dst >= start))
@@ -226,7 +226,7 @@ class View:
         return made(VisibleEdge, len(src), (leaving, arriving, weights.tolist(), self._links.are_direct(src, dst), counts))
 
     async def members(self, src: str, dst: str, *, first: int = 100, after: str | None = None) -> Members:
-        """What the link from `src` to `dst` stands for.
+        """Return the members of the link from `src` to `dst`.
 
         Raises:
             InvalidQueryError: there is no such link.
@@ -276,7 +276,7 @@ class View:
         return await self._read(ids)
 
     async def _read(self, ids: Collection[str]) -> dict[str, Node]:
-        """Those of the nodes that exist, with their properties."""
+        """Return the existing nodes of some, with their properties."""
         known = dict(self._atoms.known(ids))
         missing = sorted(identifier for identifier in ids if identifier not in known)
         return known | {node.id: node for node in await self._graph.get(self._tenant, missing)} if missing else known

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from headwater.graph.files.reader import Reader, ReadFile, WantedRows
     from headwater.graph.files.row_ids import TableRows
     from headwater.graph.files.shapes import Shape
-    from headwater.graph.files.versions import TableVersion
     from headwater.graph.storage.row_keys import KeyColumn
 
 
@@ -43,6 +42,18 @@ class TableContent:
 
     files: Sequence[ListedFile]
     label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableVersion:
+    """A version of a table in the table's own metadata: its files, and their deleted rows.
+
+    `label` is the format's name: a number, or the id of a snapshot. `made_at` is in milliseconds since the epoch.
+    """
+
+    label: str
+    made_at: int
+    files: Sequence[ListedFile]
 
 
 class Format:

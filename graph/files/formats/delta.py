@@ -13,12 +13,11 @@ from headwater.graph.files import delta_rows
 from headwater.graph.files.deletions import read_deleted_rows
 from headwater.graph.files.delta_log import DataFile, find_version, list_table_files
 from headwater.graph.files.footers import Footer, check_columns, read_footers
-from headwater.graph.files.formats.base import ListedFile
+from headwater.graph.files.formats.base import ListedFile, TableVersion
 from headwater.graph.files.formats.parquet import Parquet, query_no_records, scan_separately, scan_together
 from headwater.graph.files.reader import FILE, LINE, ROW, Reader, ReadFile, WantedRows
 from headwater.graph.files.row_ids import TableRows
 from headwater.graph.files.shapes import Shape
-from headwater.graph.files.versions import TableVersion
 from headwater.graph.records import FileBlock, Look
 
 _MODE, _NAME = "columnmapping", "physicalname."  # options in a capture: the mapping mode, and the name of each column in the files

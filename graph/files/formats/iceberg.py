@@ -19,13 +19,12 @@ from headwater.graph.duck.sql import Untranslatable, quoted
 from headwater.graph.duck.types import duckdb_type
 from headwater.graph.files import iceberg_log
 from headwater.graph.files.footers import Footer, has_same_values, read_footers
-from headwater.graph.files.formats.base import ListedFile, TableContent
+from headwater.graph.files.formats.base import ListedFile, TableContent, TableVersion
 from headwater.graph.files.formats.parquet import Parquet, make_places_table
 from headwater.graph.files.iceberg_snapshot import find_newest_snapshot, read_snapshot
 from headwater.graph.files.reader import FILE, HIDDEN, LINE, ROW, Reader, ReadFile, WantedRows, make_places
 from headwater.graph.files.row_ids import TableRows
 from headwater.graph.files.shapes import Shape
-from headwater.graph.files.versions import TableVersion
 from headwater.graph.records import FileBlock, Look
 
 _STRUCT = re.compile(r"\bstruct\s*<", re.IGNORECASE)  # its fields have ids of their own, which are not supported here

@@ -1,8 +1,8 @@
-"""Validity by PROV-CONSTRAINTS (W3C Recommendation, 30 April 2013), for any document, whoever wrote it.
+"""Checks any document, whoever wrote it, against PROV-CONSTRAINTS (W3C Recommendation, 30 April 2013).
 
-A document is valid when its top level and each of its bundles are (section 7.2). A bundle is an entity (PROV-DM 5.4), wherever its name
-stands. Besides, an attribute in PROV's own namespace must be one that PROV-DM defines. What is broken is named by the number of its
-constraint and the line of a statement that takes part. Memory grows with the document.
+A document is valid if its top level and each of its bundles are (section 7.2). A bundle is an entity (PROV-DM 5.4), wherever its name
+appears. In addition, an attribute in PROV's own namespace must be one that PROV-DM defines. A violation is named by the number of its
+constraint, and the line of a statement in it. Memory grows with the document.
 """
 
 from __future__ import annotations

@@ -49,9 +49,9 @@ ATTRIBUTES = 0  # no constraint of PROV-CONSTRAINTS: what PROV-DM says of its ow
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A constraint that a document breaks, or (`ATTRIBUTES`) what PROV-DM says of the attributes that are its own.
+    """A constraint that a document breaks, or (`ATTRIBUTES`) PROV-DM's rule for its own attributes.
 
-    `line` is that of a statement which takes part (0: the notation has no lines).
+    `line` is the line of a statement in the violation (0: the notation has no lines).
     """
 
     constraint: int

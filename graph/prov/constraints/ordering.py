@@ -1,9 +1,9 @@
 """Event ordering (PROV-CONSTRAINTS 6.2, constraints 30 to 49): no event may strictly precede itself.
 
-All generations of an entity happen together (39), and so do all starts of an activity (31): each is one event here. The one strict order is
-that of constraint 42, between two generations. So only what can come before a generation may lie on a forbidden circle: generations,
-starts and usages. After an end or an invalidation come ends and invalidations alone (30, 32, 35, 36, 38, 40, 44, 46, 47 and 49), so that no
-instance can break these, and they are left out; times take no part (the Recommendation orders events, not clocks).
+All generations of an entity happen together (39), and so do all starts of an activity (31), so each is one event here. The only strict
+order is constraint 42, between two generations. So a forbidden circle only has events that can precede a generation: generations, starts
+and usages. Only ends and invalidations follow an end or an invalidation (30, 32, 35, 36, 38, 40, 44, 46, 47 and 49). No instance can break
+these constraints, so they are left out. Times have no part: the Recommendation orders events, not clocks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST = 100  # circles that are reported one by one
 
 
 class _Order:
-    """What precedes what, and by which constraint."""
+    """The order of events, with the constraint for each pair."""
 
     def __init__(self, statements: Sequence[Statement], normal: Normal) -> None:
         self.following: dict[_Event, list[_Event]] = {}

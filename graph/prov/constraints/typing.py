@@ -65,7 +65,7 @@ def _disjoint(statements: Sequence[Statement], normal: Normal, bundles: Collecti
 
 
 def _typed(statements: Sequence[Statement], normal: Normal) -> Iterator[tuple[Term, str, int, Kind]]:
-    """Everything that is said to be an entity or an activity, and by which statement."""
+    """Yield every term that is stated to be an entity or an activity, with the statement."""
     for statement in statements:
         if statement.kind in (Kind.ENTITY, Kind.ACTIVITY):
             yield statement.id, statement.kind.value, statement.line, statement.kind
@@ -101,7 +101,7 @@ def _overlaps(statements: Sequence[Statement]) -> Iterator[Violation]:
 
 
 def _empty_collections(statements: Sequence[Statement]) -> Iterator[Violation]:
-    """Constraint 56. What is special has the types of what is general (inference 21)."""
+    """Constraint 56. A specialisation has the types of its general entity (inference 21)."""
     empty = {s.id for s in statements if s.kind is Kind.ENTITY and (_TYPE, _EMPTY) in s.attributes}
     if not empty:
         return

@@ -66,7 +66,7 @@ def looks_like(text: str) -> ProvFormat:
     if text.lstrip().startswith(("<?xml", "<prov:", "<document")):
         return ProvFormat.XML
     if _RDF.match(text):
-        return ProvFormat.TRIG  # of which Turtle is a part
+        return ProvFormat.TRIG  # Turtle is a part of TriG
     raise InvalidProvenanceError(
         f"this begins like no notation of PROV: {text.lstrip()[:30]!r}.",
         line=text[: len(text) - len(text.lstrip())].count("\n") + 1,

@@ -1,7 +1,7 @@
 """PROV-JSON to statements, each with its line.
 
-The outline of the document is read member by member, so that every statement's line is known and a key that stands twice is seen; a
-statement itself goes to the decoder of the standard library.
+The outline of the document is read member by member, so that every statement's line is known and a repeated key is found. The decoder of
+the standard library reads each statement.
 """
 
 from __future__ import annotations

@@ -127,10 +127,10 @@ def _instant(text: str) -> tuple[bool, Fraction] | None:
 
 
 def check_arguments(kind: Kind, args: tuple[str | None, ...], line: int, *, named: bool = False, attributed: bool = False) -> None:
-    """See that what PROV-DM requires is there.
+    """Check that all arguments that PROV-DM requires are present.
 
-    An association must say at least one thing besides its activity, a usage, start, end, generation or invalidation too (PROV-DM: "at
-    least one of ... must be present").
+    An association must have at least one argument in addition to its activity. So must a usage, start, end, generation or invalidation
+    (PROV-DM: "at least one of ... must be present").
 
     Raises:
         InvalidProvenanceError: a required argument is missing.

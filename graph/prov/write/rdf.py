@@ -1,7 +1,8 @@
 """PROV-O (W3C Recommendation, 30 April 2013) in Turtle and TriG, as a stream.
 
-A relation is one triple where that says all of it, and a qualified node besides (PROV-O 3.3) where it has a time, a plan, an activity or
-attributes. A bundle is a named graph in TriG; Turtle has none, so that its statements stand beside the entity that describes it.
+A relation is one triple if that states all of it. With a time, a plan, an activity or attributes, it also has a qualified node (PROV-O
+3.3). A bundle is a named graph in TriG. Turtle has no named graphs, so the statements of the bundle are next to the entity that describes
+it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Text that must come later in a document than it comes out of the source: kept in a temporary file once it is more than a little."""
+"""Text that comes later in a document than out of its source. A long text is kept in a temporary file."""
 
 from __future__ import annotations
 
