@@ -40,7 +40,7 @@ export function ReplayView({ id }: { id: string }) {
       <p className={styles.facts}>
         <Badge tone={TONE[state]}>{state.toLowerCase()}</Badge>
         <span>
-          {kindText(kind)} of{' '}
+          {kindText(kind)}:{' '}
           <Link to={{ ...HOME, dataset: output }} title={pathOf(output)}>
             {titleOf(output)}
           </Link>
