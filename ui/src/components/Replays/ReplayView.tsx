@@ -61,14 +61,16 @@ export function ReplayView({ id }: { id: string }) {
       ))}
       <section className={styles.section} aria-labelledby="programs" aria-busy={isRunning(state)}>
         <h2 id="programs">Programs</h2>
-        <ol className={own.steps} role="status" aria-label="Progress">
-          {steps.map((step) => (
-            <li key={step.job} className={own[step.state.toLowerCase()]}>
-              <span aria-hidden="true">{SIGN[step.state]}</span> {jobTitleOf(step.job)}
-              <small>{step.state.toLowerCase()}</small>
-            </li>
-          ))}
-        </ol>
+        <div role="status" aria-label="Progress">
+          <ol className={own.steps}>
+            {steps.map((step) => (
+              <li key={step.job} className={own[step.state.toLowerCase()]}>
+                <span aria-hidden="true">{SIGN[step.state]}</span> {jobTitleOf(step.job)}
+                <small>{step.state.toLowerCase()}</small>
+              </li>
+            ))}
+          </ol>
+        </div>
       </section>
       {state === 'COMPLETE' && (
         <section className={styles.section} aria-labelledby="differences">
