@@ -33,7 +33,7 @@ _COMMANDS = {
     "trace": LazyCommand("headwater.backend.cli.trace", "Find the records that a record came from, or went into."),
     "lineage": LazyCommand("headwater.backend.cli.lineage", "Show the jobs and datasets around one of them."),
     "impact": LazyCommand("headwater.backend.cli.impact", "List what is affected by something, or its causes."),
-    "versions": LazyCommand("headwater.backend.cli.versions", "List what runs wrote to a dataset, block by block."),
+    "versions": LazyCommand("headwater.backend.cli.versions", "List what runs wrote to a dataset; drop blocks.", group=True),
     "diff": LazyCommand("headwater.backend.cli.diff", "List the records in which two versions of a dataset differ."),
     "consumers": LazyCommand("headwater.backend.cli.consumers", "List the jobs that read a dataset, and what they have not read yet."),
     "column": LazyCommand("headwater.backend.cli.column", "Show who touched a column, where it comes from, and its tags.", group=True),

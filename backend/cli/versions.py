@@ -1,4 +1,4 @@
-"""`headwater versions`: the blocks of a dataset, which is what each run wrote there."""
+"""`headwater versions`: the blocks of a dataset, which is what each run wrote there, and what may be done with them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from headwater.backend.cli import collection
 from headwater.backend.cli.answers import open_answers
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
+from headwater.backend.cli.versions_group import DEFAULT, DefaultListGroup
 from headwater.graph.model import NodeKind
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(cls=DefaultListGroup, add_completion=False, no_args_is_help=True, help="List, hold and drop the blocks of a dataset.")
 
 _PAGE = 1_000
 _COLUMNS = ("sequence", "mode", "written", "rows", "files", "bytes", "snapshot", "records", "run")
@@ -21,7 +23,15 @@ _QUERY = """query ($dataset: ID!, $first: Int!, $before: Int) { blocks(dataset: 
   blocks { sequence version run writtenAt mode snapshot files rows bytes hasRecords } total before } }"""
 
 
-@app.command()
+@app.callback()
+def _group() -> None:
+    """List what runs wrote to a dataset, block by block; hold and drop blocks.
+
+    `headwater versions DATASET` lists the blocks.
+    """
+
+
+@app.command(DEFAULT)
 def versions(
     dataset: Annotated[str, typer.Argument(metavar="DATASET", help="A path, a name or an id of a dataset.")],
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of blocks.")] = 100,
@@ -64,3 +74,7 @@ def _row(block: dict[str, Any]) -> dict[str, Any]:
         **counts, "sequence": block["sequence"], "mode": block["mode"].lower(), "written": block["writtenAt"],
         "snapshot": block["snapshot"], "records": block["hasRecords"], "run": block["run"], "version": block["version"],
     }  # fmt: skip
+
+
+for command in (collection.enrol, collection.withdraw, collection.gc, collection.restore, collection.hold, collection.release):
+    app.command()(command)

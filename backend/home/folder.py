@@ -68,6 +68,10 @@ class Home:
         return self.path / "associations"
 
     @property
+    def versions(self) -> Path:
+        return self.path / "versions"
+
+    @property
     def replays(self) -> Path:
         return self.path / "replays"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from headwater.graph.model import EdgeKind, Node, NodeKind, parse_id
@@ -16,7 +17,9 @@ from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.versions.blocks import Block, BlockMode, list_blocks
 
 MOST_CONSUMERS = 1_000  # jobs that an answer lists
+RUNNING_DAYS = 7  # a run without an end that began before counts as lost
 _RUNS = 10  # of a job, the latest, that are looked at
+_ENDED = ("COMPLETE", "FAIL", "ABORT")
 
 
 class ConsumptionMode(StrEnum):
@@ -80,6 +83,18 @@ async def list_consumers(graph: GraphStore, tenant: str, dataset: str) -> list[C
         readings = [reading for run in runs[job] if (reading := history.reading(run, dataset, versions.get(run.id, ()))) is not None]
         consumers.append(_consumer(job, readings, blocks))
     return sorted(consumers, key=lambda consumer: (-len(consumer.unread), consumer.job))
+
+
+async def list_running_readers(graph: GraphStore, tenant: str, jobs: Sequence[str]) -> list[str]:
+    """Return the runs of some jobs that have begun and not ended, as far as their events say, of the last `RUNNING_DAYS` days."""
+    latest = await graph.latest_at(tenant, [(job, None) for job in jobs], NodeKind.RUN, first=_RUNS) if jobs else {}
+    earliest = (datetime.now(UTC) - timedelta(days=RUNNING_DAYS)).isoformat()
+    return [
+        run.id
+        for runs in latest.values()
+        for run in runs
+        if run.properties.get("state") not in _ENDED and str(run.properties.get("startedAt") or "") > earliest
+    ]
 
 
 async def _versions_by_file(graph: GraphStore, tenant: str, dataset: str, runs: Sequence[str]) -> Mapping[str, set[str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -77,9 +77,14 @@ class Job:
         options: Mapping[str, str] | None = None,
         splits: Mapping[str, Sequence[int]] | None = None,
         partition_columns: Sequence[str] = (),
+        only: Collection[str] | None = None,
     ) -> Relation:
-        """Read all data files of a folder, or one file. `splits`: file name → the bytes at which its splits start."""
+        """Read the data files of a folder, all or `only` those of some names, or one file.
+
+        `splits`: file name → the bytes at which its splits start.
+        """
         paths = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith(("_", ".")))
+        paths = [p for p in paths if only is None or p.name in only]
         operator = self._operator("Scan", (), source=len(self.sources), text=f"Scan {path.name}")
         names = {name: (self._attr(), kind) for name, kind in columns.items()}
         files, listed, rows, ordinal = [], [], [], 0

@@ -1,0 +1,208 @@
+"""`headwater versions enrol`, `withdraw`, `gc`, `restore`, `hold` and `release`: blocks that are dropped, and blocks that must stay."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.backend.cli.answers import open_answers
+from headwater.backend.cli.options import Home, OutputFormat
+from headwater.backend.cli.output import Format, emit, note
+from headwater.errors import NotFoundError
+from headwater.graph.model import NodeKind
+from headwater.graph.model.declaration import Aspect
+from headwater.graph.names import nodes_named
+
+if TYPE_CHECKING:
+    from headwater.backend.versions.collector import Collector
+    from headwater.backend.workspace import Workspace
+    from headwater.graph.versions.collection import CollectionPlan
+
+_TENANT = "default"
+_COLUMNS = ("sequence", "mode", "verdict", "files", "bytes", "reason")
+Dataset = Annotated[str, typer.Argument(metavar="DATASET", help="A path, a name or an id of a dataset.")]
+
+
+def enrol(dataset: Dataset, home: Home = None) -> None:
+    """Allow `gc` and `compact` to drop files of a dataset. Only on the home itself, as its owner.
+
+    The dataset must be a local folder of files below the data roots. Delta and Iceberg tables are refused.
+
+    For example:
+
+      headwater versions enrol out/events
+    """
+
+    async def run() -> None:
+        async with _open(home) as (workspace, collector):
+            made = collector.enrol(await _find(workspace, dataset), by=getpass.getuser())
+            note(f"Enrolled {made.dataset}: {made.path}")
+
+    asyncio.run(run())
+
+
+def withdraw(dataset: Dataset, home: Home = None) -> None:
+    """End the enrolment of a dataset.
+
+    For example:
+
+      headwater versions withdraw out/events
+    """
+
+    async def run() -> None:
+        async with _open(home) as (workspace, collector):
+            identifier = await _find(workspace, dataset)
+            collector.withdraw(identifier, by=getpass.getuser())
+            note(f"{identifier} is not enrolled any more.")
+
+    asyncio.run(run())
+
+
+def gc(
+    dataset: Dataset,
+    keep: Annotated[int, typer.Option(min=1, help="How many of the latest versions stay whole.")] = 1,
+    apply: Annotated[bool, typer.Option("--apply", help="Move the files. Without it, this is a dry run.")] = False,
+    trash_days: Annotated[float, typer.Option(min=0, help="Days for which moved files stay in the trash.")] = 7.0,
+    format: OutputFormat = Format.TABLE,
+    home: Home = None,
+) -> None:
+    """List the blocks whose files may be dropped, and why the others stay. With --apply, move these files to a trash folder.
+
+    A block may be dropped if a later base replaced it, every consumer has read it, no legal hold covers it, and no trace of kept data
+    needs its values. Only files of enrolled datasets move. A stopped command is finished by the next one.
+
+    For example:
+
+      headwater versions gc out/events
+
+      headwater versions gc out/events --keep 3 --apply
+    """
+
+    async def run() -> None:
+        async with _open(home) as (workspace, collector):
+            identifier = await _find(workspace, dataset)
+            if not apply:
+                plan, journal = await collector.plan(identifier, keep=keep), None
+            else:
+                done = await collector.collect(identifier, by=getpass.getuser(), keep=keep, trash_days=trash_days)
+                plan, journal = done.plan, done.journal
+            await workspace.settle()
+        _print(plan, format)
+        count, size = len(plan.files), sum(file.length for file in plan.files)
+        if journal is not None:
+            note(f"Collection {journal.id}: {len(journal.moved_files):,} files ({size:,} bytes) moved to {journal.trash}.")
+            if journal.skipped:
+                note(f"{len(journal.skipped):,} files changed meanwhile, and stay.", label="note")
+        elif count and not apply:
+            note(f"{count:,} files ({size:,} bytes) could be dropped. --apply moves them to a trash folder.", label="dry run")
+
+    asyncio.run(run())
+
+
+def restore(
+    collection: Annotated[str, typer.Argument(metavar="COLLECTION", help="The id that gc printed.")],
+    home: Home = None,
+) -> None:
+    """Put the files of a collection back, while they are in the trash.
+
+    For example:
+
+      headwater versions restore 0f3a5c7e9b1d
+    """
+
+    async def run() -> None:
+        async with _open(home) as (workspace, collector):
+            journal = await collector.restore(collection, by=getpass.getuser())
+            await workspace.settle()
+            note(f"{len(journal.moved_files):,} files are back in {journal.folder}.")
+
+    asyncio.run(run())
+
+
+def hold(
+    dataset: Dataset,
+    reason: Annotated[str, typer.Option(help="Why the data must not be dropped.")],
+    block: Annotated[int | None, typer.Option(min=1, help="Hold this block only, by its sequence.", show_default=False)] = None,
+    home: Home = None,
+) -> None:
+    """Declare a legal hold on a dataset or on one of its blocks. `gc` drops nothing that a hold covers.
+
+    For example:
+
+      headwater versions hold out/events --block 3 --reason "case 17"
+    """
+    asyncio.run(_declare_hold(dataset, block, reason, home))
+
+
+def release(
+    dataset: Dataset,
+    block: Annotated[int | None, typer.Option(min=1, help="Release this block only, by its sequence.", show_default=False)] = None,
+    home: Home = None,
+) -> None:
+    """End a legal hold on a dataset or on one of its blocks.
+
+    For example:
+
+      headwater versions release out/events --block 3
+    """
+    asyncio.run(_declare_hold(dataset, block, None, home))
+
+
+async def _declare_hold(dataset: str, block: int | None, reason: str | None, home: Path | None) -> None:
+    query = "query ($dataset: ID!, $before: Int) { blocks(dataset: $dataset, first: 1, before: $before) { blocks { sequence version } } }"
+    async with open_answers(home) as answers:
+        target = (await answers.find(dataset, NodeKind.DATASET)).id
+        if block is not None:
+            found = (await answers.ask(query, dataset=target, before=block + 1))["blocks"]["blocks"]
+            if not found or found[0]["sequence"] != block:
+                raise NotFoundError(f"{dataset} has no block {block}.", hint="`headwater versions` lists its blocks.")
+            target = found[0]["version"]
+        described = {"id": target, "aspect": Aspect.LEGAL_HOLD.value, "value": reason or "-", "removed": reason is None}
+        await answers.declare({"by": getpass.getuser(), "descriptions": [described]})
+    note(f"A legal hold covers {target}." if reason else f"No legal hold of its own covers {target} any more.")
+
+
+def _print(plan: CollectionPlan, format: Format) -> None:
+    rows = [
+        {
+            "sequence": verdict.block.sequence, "mode": str(verdict.block.mode), "files": len(verdict.files),
+            "verdict": "drop" if verdict.is_collectable else "keep" if verdict.reasons else "gone",
+            "bytes": sum(file.length for file in verdict.files), "reason": "; ".join(verdict.reasons) or None,
+            "run": verdict.block.run, "version": verdict.block.version,
+        }
+        for verdict in plan.verdicts
+    ]  # fmt: skip
+    emit(rows, columns=_COLUMNS, format=format, empty="No completed run is known to have written it.")
+
+
+async def _find(workspace: Workspace, text: str) -> str:
+    named = await nodes_named(workspace.graph, _TENANT, text, [NodeKind.DATASET])
+    if len(named) != 1:
+        raise NotFoundError(f"{text} names {'several datasets' if named else 'no dataset'}.", hint="Give the id of a dataset.")
+    return named[0].id
+
+
+@asynccontextmanager
+async def _open(home: Path | None) -> AsyncIterator[tuple[Workspace, Collector]]:
+    """Open a home for changes of its data. A service is not asked: only the owner of the home may do this."""
+    from headwater.backend.home.settings import load_settings
+    from headwater.backend.ingest.intake.declarations import DeclarationIntake
+    from headwater.backend.versions.collector import Collector
+    from headwater.backend.workflows.ledger import Ledger
+    from headwater.backend.workspace import Workspace
+
+    async with await Workspace.open(load_settings(home=home)) as workspace:
+        await workspace.take_in()
+        ledger = workspace.home.ledger
+        channels = [path for _, _, path, _ in Ledger(ledger).channels()] if ledger.exists() else []
+        declarations = DeclarationIntake(workspace.log, workspace.graph)
+        yield (
+            workspace,
+            Collector(workspace.home.versions, workspace.graph, workspace.records, declarations, workspace.home.audit, channels),
+        )

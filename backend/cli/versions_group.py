@@ -1,0 +1,19 @@
+"""The group of `headwater versions`: `headwater versions DATASET` is the command `list` of the group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.backend.cli.lazy_group import NamingGroup
+
+DEFAULT = "list"
+
+
+class DefaultListGroup(NamingGroup):
+    """Takes a first argument that is no command for the argument of `list`. A dataset with the name of a command needs its path."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        own = {name for option in self.get_params(ctx) for name in option.opts} | {"-h", "--help"}
+        if args and args[0] not in self.commands and args[0].partition("=")[0] not in own:
+            args = [DEFAULT, *args]
+        return super().parse_args(ctx, args)

@@ -1,0 +1,233 @@
+"""Drops the collectable blocks of enrolled datasets: plan, journal, move to the trash, record, and delete when the time is over.
+
+For the command line and GraphQL. Nothing is dropped that the plan does not allow at the moment of the move: the plan is made again under
+the lock, and a file that changed stays. A stopped collection is finished by the next one. The audit log has a line before and after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+from headwater.backend.audit.log import append_line
+from headwater.backend.versions.enrolment import Enrolment, Enrolments, check_folder
+from headwater.backend.versions.trash import (
+    JOURNAL,
+    Journal,
+    MoveState,
+    delete,
+    describe_file,
+    is_expired,
+    load,
+    move_back,
+    move_out,
+    save,
+)
+from headwater.errors import HeadwaterError, NotFoundError, SourceChangedError, UnsupportedError
+from headwater.graph.model.declaration import Aspect
+from headwater.graph.records import AssociationStore, FileBlock
+from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.versions.collection import CollectionPlan, find_holds, plan_collection
+
+COLLECTED = "collected"  # the tag of a version whose files were dropped
+_TENANT = "default"  # enrolled datasets are folders of this home
+_MOST_NAMED = 50  # files and versions that a line of the audit log names
+
+
+class Declarer(Protocol):
+    """Takes a declaration into the log."""
+
+    async def declare(self, tenant: str, document: Mapping[str, Any]) -> int:
+        """Return the offset in the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A plan, and the journal of what was done. A dry run has no journal."""
+
+    plan: CollectionPlan
+    journal: Journal | None
+
+
+class Collector:
+    """Collections of one home. `folder` has the enrolments and the journals, `audit` is the home's audit log."""
+
+    def __init__(
+        self, folder: Path, graph: GraphStore, records: AssociationStore, declarations: Declarer, audit: Path, channels: Sequence[str] = ()
+    ) -> None:
+        self.enrolments = Enrolments(folder)
+        self._folder = folder
+        self._graph = graph
+        self._records = records
+        self._declarations = declarations
+        self._audit = audit
+        self._channels = [channel.rstrip("/") for channel in channels]
+
+    def enrol(self, dataset: str, *, by: str) -> Enrolment:
+        """Enrol a dataset, and note it in the audit log. Raises as `Enrolments.add`."""
+        check_folder(dataset, self._records.sources)
+        append_line(self._audit, {"who": by, "tenant": _TENANT, "decision": "allowed", "what": "versions.enrol", "on": [dataset]})
+        return self.enrolments.add(dataset, self._records.sources, by=by)
+
+    def withdraw(self, dataset: str, *, by: str) -> None:
+        """End the enrolment of a dataset. Raises as `Enrolments.get`."""
+        self.enrolments.get(dataset)
+        append_line(self._audit, {"who": by, "tenant": _TENANT, "decision": "allowed", "what": "versions.withdraw", "on": [dataset]})
+        self.enrolments.remove(dataset)
+
+    async def plan(self, dataset: str, *, keep: int = 1) -> CollectionPlan:
+        """Return what a collection would drop. Raises as `plan_collection` and `check_folder`."""
+        path = await asyncio.to_thread(check_folder, dataset, self._records.sources)
+        if channel := next((one for one in self._channels if _overlap(one, path)), None):
+            raise UnsupportedError(
+                f"{channel} is a channel of a workflow, which knows its blocks and cursors.", hint="Its blocks are not dropped here."
+            )
+        return await plan_collection(self._graph, self._records, _TENANT, dataset, path, keep=keep)
+
+    async def collect(self, dataset: str, *, by: str, keep: int = 1, trash_days: float = 7.0) -> Collected:
+        """Move the files of the collectable blocks into the trash, where they stay for `trash_days`.
+
+        Raises:
+            NotFoundError: the dataset is not enrolled.
+            UnsupportedError: see `plan`, or the folder is another than the one that was enrolled.
+        """
+        enrolled = await asyncio.to_thread(self.enrolments.get, dataset)
+        await self.settle()
+        first = await self.plan(dataset, keep=keep)
+        if first.path != enrolled.path:
+            raise UnsupportedError(f"{dataset} lies in {first.path} now, and {enrolled.path} was enrolled.", hint="Enrol it again.")
+        if not first.collectable:
+            return Collected(first, None)
+        lock = self.enrolments.locked()
+        await asyncio.to_thread(lock.__enter__)
+        try:
+            plan = await self.plan(dataset, keep=keep)  # a cursor may have moved, or a run have written
+            if not plan.collectable:
+                return Collected(plan, None)
+            journal = await asyncio.to_thread(self._prepare, plan, by, keep, trash_days)
+            await asyncio.to_thread(self._move, journal)
+        finally:
+            await asyncio.to_thread(lock.__exit__, None, None, None)
+        await self._record(journal)
+        return Collected(plan, journal)
+
+    async def settle(self) -> None:
+        """Finish collections that were stopped, and delete trash whose time is over.
+
+        A stopped collection goes on only if the plan still allows it. Otherwise its files are put back.
+        """
+        for path in sorted(self._folder.glob(f"*/{JOURNAL}")):
+            with self.enrolments.locked():
+                journal = load(path.parent)
+                if journal.state is MoveState.PREPARED:
+                    await self._finish(journal)
+                elif journal.state is MoveState.MOVED and journal.is_recorded and is_expired(journal):
+                    await self._expire(journal)
+            if journal.state is MoveState.MOVED and not journal.is_recorded:
+                await self._record(journal)
+
+    async def _finish(self, journal: Journal) -> None:
+        try:
+            verdicts = {verdict.block.version: verdict for verdict in (await self.plan(journal.dataset, keep=journal.keep)).verdicts}
+        except HeadwaterError:
+            verdicts = {}
+        if all(version in verdicts and not verdicts[version].reasons for version in journal.versions):
+            self._move(journal)
+            return
+        move_back(journal)
+        journal.state = MoveState.RESTORED
+        self._save(journal)
+
+    async def _expire(self, journal: Journal) -> None:
+        """Delete the trash of a collection, unless a legal hold was declared meanwhile."""
+        if await find_holds(self._graph, _TENANT, journal.dataset, journal.versions):
+            return
+        delete(journal)
+        journal.state = MoveState.EXPIRED
+        self._save(journal)
+
+    async def restore(self, identifier: str, *, by: str) -> Journal:
+        """Put the files of a collection back.
+
+        Raises:
+            NotFoundError: there is no such collection, or its trash was deleted.
+            SourceChangedError: another file is in the place of one of them.
+        """
+        await self.settle()
+        folder = self._folder / identifier
+        if not _is_name(identifier) or not (folder / JOURNAL).exists() or load(folder).state is not MoveState.MOVED:
+            hint = "`headwater versions gc` prints the id of a collection."
+            raise NotFoundError(f"There is no collection {identifier} that could be restored.", hint=hint)
+        journal = load(folder)
+        self._append("versions.restore", journal, by)
+        with self.enrolments.locked():
+            await asyncio.to_thread(move_back, journal)
+            journal.state = MoveState.RESTORED
+            self._save(journal)
+        await self._tag(journal, by, removed=True)
+        return journal
+
+    def _prepare(self, plan: CollectionPlan, by: str, keep: int, trash_days: float) -> Journal:
+        identifier, now = uuid4().hex[:12], datetime.now(UTC)
+        folder = Path(plan.path)
+        journal = Journal(
+            id=identifier, dataset=plan.dataset, folder=plan.path, by=by, keep=keep, at=now.isoformat(timespec="seconds"),
+            trash=str(folder.with_name(f".{folder.name}.headwater-trash-{identifier}")),
+            kept_until=(now + timedelta(days=trash_days)).isoformat(timespec="seconds"),
+            versions=[verdict.block.version for verdict in plan.collectable],
+            files=[_described(plan.path, file) for file in plan.files],
+        )  # fmt: skip
+        self._append("versions.gc", journal, by)
+        self._save(journal)
+        return journal
+
+    def _move(self, journal: Journal) -> None:
+        move_out(journal)
+        journal.state = MoveState.MOVED
+        self._save(journal)
+
+    async def _record(self, journal: Journal) -> None:
+        await self._tag(journal, journal.by)
+        self._append("versions.gc.end", journal, journal.by, skipped=len(journal.skipped))
+        journal.is_recorded = True
+        self._save(journal)
+
+    async def _tag(self, journal: Journal, by: str, *, removed: bool = False) -> None:
+        """State in the log that the files of versions were dropped."""
+        described = [{"id": version, "aspect": Aspect.TAG.value, "value": COLLECTED, "removed": removed} for version in journal.versions]
+        await self._declarations.declare(_TENANT, {"by": by, "descriptions": described})
+
+    def _append(self, what: str, journal: Journal, by: str, **more: Any) -> None:
+        line = {
+            "who": by, "tenant": _TENANT, "decision": "allowed", "what": what, "on": [journal.dataset, *journal.versions[:_MOST_NAMED]],
+            "collection": journal.id, "files": len(journal.files), "bytes": sum(file.length for file in journal.files),
+        }  # fmt: skip
+        append_line(self._audit, {**line, **more})
+
+    def _save(self, journal: Journal) -> None:
+        save(journal, self._folder / journal.id)
+
+
+def _described(folder: str, file: FileBlock) -> Any:
+    """A file of the plan as it is on disk. Raises `SourceChangedError` if it is not the one that a run wrote."""
+    path = "/" + file.path.removeprefix("file:").lstrip("/")
+    if not path.startswith(f"{folder}/"):
+        raise SourceChangedError(f"{path} is not in {folder}.")
+    found = describe_file(folder, path[len(folder) + 1 :])
+    if (found.length, found.modified // 1_000_000) != (file.length, file.modified):
+        raise SourceChangedError(f"{path} changed since the plan.", hint="Run the command again.")
+    return found
+
+
+def _overlap(one: str, other: str) -> bool:
+    return os.path.commonpath([one, other]) in (one, other)
+
+
+def _is_name(identifier: str) -> bool:
+    return identifier.isalnum()

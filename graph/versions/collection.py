@@ -1,0 +1,203 @@
+"""Decides which blocks of a dataset may be dropped: their files are not needed by anything that is kept.
+
+A block is collectable if a later base replaced it, every consumer has read it, no legal hold covers it, and no trace of kept data needs its
+values. Anything that is not known for certain keeps a block. Pure reading: `plan_collection` deletes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headwater.errors import InvalidQueryError, UnsupportedError
+from headwater.graph.model import NodeKind, node_id, parse_id
+from headwater.graph.model.descriptions import descriptions_of
+from headwater.graph.records import AssociationStore, FileBlock, Look
+from headwater.graph.records.versions import Write
+from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.versions.blocks import Block, BlockMode, list_blocks
+from headwater.graph.versions.consumers import MOST_CONSUMERS, ConsumedInput, list_consumers, list_running_readers
+from headwater.graph.versions.needed_values import NeededValues
+
+_SHOWN = 3  # names in a reason
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFiles:
+    """The writes of a block by captured runs, and the files that they wrote. `unknown` is the reason why the files are not known."""
+
+    writes: Sequence[Write] = ()
+    files: Sequence[FileBlock] = ()
+    unknown: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockVerdict:
+    """A block, the reasons to keep it, and those of its files that are at the dataset's path as they were written.
+
+    Without reasons, the block is collectable.
+    """
+
+    block: Block
+    reasons: Sequence[str]
+    files: Sequence[FileBlock] = ()
+
+    @property
+    def is_collectable(self) -> bool:
+        """Whether the files of the block may be dropped. A block without files has nothing to drop."""
+        return not self.reasons and bool(self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionPlan:
+    """The verdict on each block of a dataset, in the order of the blocks. `path` is the dataset's local folder."""
+
+    dataset: str
+    path: str
+    verdicts: Sequence[BlockVerdict] = field(default=())
+
+    @property
+    def collectable(self) -> list[BlockVerdict]:
+        """The blocks whose files may be dropped."""
+        return [verdict for verdict in self.verdicts if verdict.is_collectable]
+
+    @property
+    def files(self) -> list[FileBlock]:
+        """The files that may be dropped."""
+        return [file for verdict in self.collectable for file in verdict.files]
+
+
+async def plan_collection(
+    graph: GraphStore, records: AssociationStore, tenant: str, dataset: str, path: str, *, keep: int = 1
+) -> CollectionPlan:
+    """Return the verdict on each block of a dataset that lies in a local folder. The last `keep` versions stay whole.
+
+    Raises:
+        NotFoundError: there is no such dataset.
+        InvalidQueryError: `keep` is less than 1.
+        UnsupportedError: the dataset has too many consumers, or the current version is not there as it was written.
+    """
+    if keep < 1:
+        raise InvalidQueryError("At least the current version is kept.", field="keep", hint="Use 1 or more.")
+    blocks = await list_blocks(graph, tenant, dataset)
+    consumers = await list_consumers(graph, tenant, dataset)
+    if len(consumers) >= MOST_CONSUMERS:
+        raise UnsupportedError(f"More than {MOST_CONSUMERS:,} jobs read {dataset}, so not all cursors are known.")
+    held = await find_holds(graph, tenant, dataset, [block.version for block in blocks])
+    running = await list_running_readers(graph, tenant, [consumer.job for consumer in consumers])
+    return await asyncio.to_thread(_decide, records, tenant, dataset, path, blocks, consumers, held, running, keep)
+
+
+def kept_since(blocks: Sequence[Block], keep: int) -> int:
+    """Return the sequence of the first block that one of the last `keep` versions needs: the last base at or before the first of them."""
+    first = max(len(blocks) - keep + 1, 1)
+    return max((block.sequence for block in blocks[:first] if block.mode is BlockMode.BASE), default=1)
+
+
+def reasons_of_consumers(block: Block, consumers: Iterable[ConsumedInput]) -> list[str]:
+    """Return why the cursors of consumers keep a block."""
+    unread = [consumer.job for consumer in consumers if any(other.sequence == block.sequence for other in consumer.unread)]
+    unknown = [consumer.job for consumer in consumers if consumer.cursor is None]
+    inferred = [consumer.job for consumer in consumers if consumer.is_inferred and consumer.job not in unread]
+    reasons = []
+    if unread:
+        reasons.append(f"{_named(unread)} not read it")
+    if unknown:
+        reasons.append(f"it is not known whether {_named(unknown)} read it")
+    if inferred:
+        reasons.append(f"only the start times of its runs suggest that {_named(inferred)} read it")
+    return reasons
+
+
+def _named(jobs: Sequence[str]) -> str:
+    names = ", ".join(jobs[:_SHOWN]) + (f" and {len(jobs) - _SHOWN} more jobs" if len(jobs) > _SHOWN else "")
+    return f"{names} {'has' if len(jobs) == 1 else 'have'}"
+
+
+async def find_holds(graph: GraphStore, tenant: str, dataset: str, versions: Sequence[str]) -> Mapping[str, str]:
+    """Return the reasons of legal holds by version. A hold may be on the version, on the dataset, or on what contains the dataset."""
+    above = (await graph.ancestors(tenant, [dataset])).get(dataset, [])
+    nodes = [*above, *await graph.get(tenant, [dataset, *versions])]
+    own = {dataset, *(node.id for node in above)}
+    holds = {node.id: hold for node in nodes if (hold := descriptions_of(node).legal_hold)}
+    everywhere = next((reason for identifier, reason in holds.items() if identifier in own), None)
+    return {version: everywhere or holds[version] for version in versions if everywhere or version in holds}
+
+
+def _decide(
+    records: AssociationStore, tenant: str, dataset: str, path: str, blocks: Sequence[Block], consumers: Sequence[ConsumedInput],
+    held: Mapping[str, str], running: Sequence[str], keep: int,
+) -> CollectionPlan:  # fmt: skip
+    look = records.sources.look()
+    known = list_block_files(records, tenant, dataset, blocks)
+    since = kept_since(blocks, keep)
+    kept = [block for block in blocks if block.sequence >= since]
+    shared = {file for block in kept for file in known[block.sequence].files}
+    needed = NeededValues(records, tenant, look)
+    verdicts = []
+    for block in blocks:
+        of_block = known[block.sequence]
+        reasons = _reasons(block, known, since, consumers, held, running)
+        present = [file for file in of_block.files if file not in shared and is_present(look, file)]
+        if not reasons and present and (need := needed.reason(of_block.files, [write.capture for write in of_block.writes])):
+            reasons.append(need)
+        verdicts.append(BlockVerdict(block, tuple(reasons), tuple(present)))
+    plan = CollectionPlan(dataset, path, tuple(verdicts))
+    if plan.collectable:
+        _check_current(look, dataset, [known[block.sequence] for block in kept])
+    return plan
+
+
+def _reasons(
+    block: Block, known: Mapping[int, BlockFiles], since: int, consumers: Sequence[ConsumedInput],
+    held: Mapping[str, str], running: Sequence[str],
+) -> list[str]:  # fmt: skip
+    of_block = known[block.sequence]
+    if block.sequence >= since:
+        return ["a kept version needs it"]
+    reasons = [of_block.unknown] if of_block.unknown else []
+    base = known[since]
+    if base.unknown:
+        reasons.append(f"block {since}, which replaced it, was not captured by record")
+    elif of_block.writes and max(write.ended for write in of_block.writes) > min(write.started for write in base.writes):
+        reasons.append(f"it was written while block {since} replaced the dataset")
+    if block.version in held:
+        reasons.append(f"a legal hold covers it: {held[block.version]}")
+    reasons += [f"the run {run} reads the dataset now" for run in running[:_SHOWN]]
+    return [*reasons, *reasons_of_consumers(block, consumers)]
+
+
+def list_block_files(records: AssociationStore, tenant: str, dataset: str, blocks: Sequence[Block]) -> Mapping[int, BlockFiles]:
+    """Return what the captures say of the files of each block, by its sequence."""
+    writes: dict[str, list[Write]] = {}
+    for write in records.catalog.versions.writes(tenant, dataset):
+        writes.setdefault(node_id(NodeKind.RUN, write.run), []).append(write)
+    found: dict[int, BlockFiles] = {}
+    for block in blocks:
+        of_run = writes.get(block.run, [])
+        files = tuple(dict.fromkeys(file.block for write in of_run for file in records.catalog.written_by(tenant, write.capture)))
+        unknown = None
+        if not of_run or any(write.status == "refused" for write in of_run):
+            unknown = "its files are not known, because its run was not captured by record"
+        found[block.sequence] = BlockFiles(of_run, files, unknown)
+    return found
+
+
+def is_present(look: Look, file: FileBlock) -> bool:
+    """Whether a file is where it was written, as it was written."""
+    try:
+        return look.block(file.path)[1:] == file[1:]
+    except (UnsupportedError, OSError):
+        return False
+
+
+def _check_current(look: Look, dataset: str, kept: Collection[BlockFiles]) -> None:
+    """Check that the kept versions are there: what was replaced by data that is gone must not go as well."""
+    for of_block in kept:
+        if (lost := next((file for file in of_block.files if not is_present(look, file)), None)) is not None:
+            _, (_, name) = parse_id(dataset)
+            raise UnsupportedError(
+                f"Nothing of {name} is dropped: its current version is not there as it was written. {lost.path} is gone or has changed.",
+                hint="Keep more versions (--keep), or write the dataset again.",
+            )
