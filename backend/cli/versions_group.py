@@ -14,6 +14,9 @@ class DefaultListGroup(NamingGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own = {name for option in self.get_params(ctx) for name in option.opts} | {"-h", "--help"}
-        if args and args[0] not in self.commands and args[0].partition("=")[0] not in own:
+        if args and args[0].startswith("-") and args[0].partition("=")[0] not in own:
             args = [DEFAULT, *args]
         return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        return super().resolve_command(ctx, args if args[0] in self.commands else [DEFAULT, *args])
