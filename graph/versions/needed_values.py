@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from headwater.errors import HeadwaterError
 from headwater.graph.associations import Manifest
 from headwater.graph.associations.behaviours import Behaviour
-from headwater.graph.files.formats import format_of
+from headwater.graph.files.formats import get_format
 from headwater.graph.records import AssociationStore, FileBlock, Look
 
 _MOST = 2_000  # captures that are looked at for one plan; beyond, everything counts as needed
@@ -49,7 +49,9 @@ class NeededValues:
         paths = {file.path for file in files}
         read = self._records.source_files(self._tenant, manifest)
         return all(
-            format_of(source.format).names_columns for source in manifest.sources if any(file.path in paths for file in read[source.source])
+            get_format(source.format).names_columns
+            for source in manifest.sources
+            if any(file.path in paths for file in read[source.source])
         )
 
     def _is_live(self, capture: str) -> bool:
@@ -75,7 +77,7 @@ class NeededValues:
         written = self._records.catalog.written_by(self._tenant, capture)
         if not written:
             manifest = self._records.brief(self._tenant, capture)
-            return manifest.status != "complete" or manifest.sink is None or not format_of(manifest.sink.format).in_files
+            return manifest.status != "complete" or manifest.sink is None or not get_format(manifest.sink.format).in_files
         for file in written:
             try:
                 if self._look.block(file.block.path)[1:] == file.block[1:]:
