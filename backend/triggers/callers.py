@@ -130,6 +130,8 @@ class CallersTriggers:
     def _check_values(self, definition: Mapping[str, Any]) -> None:
         if _has_values(definition):
             self._require(Scope.RECORDS)
+            if not self._tells_values:  # columns are masked for the caller
+                self._require(Scope.UNMASKED)
 
     async def _triggers(self) -> Triggers | None:
         store = await asyncio.to_thread(lambda: self._stores.get(create=False))

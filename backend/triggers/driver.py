@@ -12,9 +12,11 @@ from dataclasses import replace
 from threading import Event, Thread
 
 from headwater.backend.access.keys import ring_of
+from headwater.backend.access.masks import Masks
 from headwater.backend.access.people.directory import People
 from headwater.backend.triggers.owners import Owners
 from headwater.backend.triggers.store import has_store, open_store
+from headwater.backend.triggers.tenant_records import TenantRecords
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import HeadwaterError
 
@@ -66,6 +68,7 @@ class TriggerDriver:
         # These imports load DuckDB: a service without triggers does without it.
         from headwater.backend.triggers.actions import Site
         from headwater.backend.triggers.evaluator import Evaluator
+        from headwater.backend.triggers.permissions import Permissions
         from headwater.backend.triggers.runner import Runner
         from headwater.backend.triggers.turn import take_turn
 
@@ -73,8 +76,10 @@ class TriggerDriver:
         store = await asyncio.to_thread(open_store, settings)
         graph = graph_store(settings)
         owners = Owners(ring_of(settings), People(settings.folder.people))
-        runner = Runner(store, Site(replace(self._workspace, graph=graph)), owners)
-        evaluator = Evaluator(store, self._workspace.log, graph, self._workspace.records)
+        permissions = Permissions(owners, Masks(settings.folder.masks))
+        records = TenantRecords(self._workspace)
+        runner = Runner(store, Site(replace(self._workspace, graph=graph)), permissions)
+        evaluator = Evaluator(store, self._workspace.log, graph, records.of, permissions.refusal)
         try:
             await graph.open()
             while not self._stopping:
@@ -87,6 +92,7 @@ class TriggerDriver:
             with suppress(HeadwaterError):
                 await runner.stop()
             owners.close()
+            await asyncio.to_thread(records.close)
             await graph.close()
             await asyncio.to_thread(store.close)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -27,6 +27,7 @@ from headwater.graph.stores import Direction, GraphStore
 
 _ENTRIES = 500  # per transaction
 _CHECKS = 8
+_UNREAD = 10_000  # entries that may stay unread while no trigger waits for them
 _CAPTURE_SECONDS = 30.0  # that a predicate waits for the capture of a run
 _log = logging.getLogger("headwater.triggers")
 
@@ -34,11 +35,16 @@ _log = logging.getLogger("headwater.triggers")
 class Evaluator:
     """Finds the causes of all tenants."""
 
-    def __init__(self, store: TriggerStore, log: IngestLog, graph: GraphStore, records: AssociationStore) -> None:
+    def __init__(
+        self, store: TriggerStore, log: IngestLog, graph: GraphStore, records: Callable[[str], AssociationStore],
+        refusal: Callable[[Trigger], str | None] = lambda _: None,
+    ) -> None:  # fmt: skip
+        """`records` returns the records of a tenant. `refusal` says why the owner of a trigger may not use it."""
         self._store = store
         self._log = log
         self._graph = graph
         self._records = records
+        self._refusal = refusal
 
     async def follow_log(self, tenant: str) -> int:
         """Read the next entries of a tenant. Returns the number of entries read."""
@@ -48,6 +54,8 @@ class Evaluator:
             return 0
         triggers = await self._active(tenant)
         if not any(_waits(triggers)):
+            if projected - after < _UNREAD:  # a write for each batch of events would be for nothing
+                return 0
             await asyncio.to_thread(partial(self._store.causes.record, tenant, (), after=after, upto=projected))
             return 0
         read = await asyncio.to_thread(partial(self._log.read, tenant, after=after, limit=_ENTRIES))
@@ -109,13 +117,18 @@ class Evaluator:
         return len(checks)
 
     async def _check(self, tenant: str, check: Check) -> None:
+        records = await asyncio.to_thread(self._records, tenant)
         capture = check.fact.details.get("capture")
         is_young = time.time() - check.fact.at < _CAPTURE_SECONDS
-        if capture is not None and is_young and not await asyncio.to_thread(self._records.catalog.has, tenant, capture):
+        if capture is not None and is_young and not await asyncio.to_thread(records.catalog.has, tenant, capture):
             await asyncio.to_thread(self._store.causes.put_off, check, 1.0)
             return
+        if (refusal := await asyncio.to_thread(self._refusal, check.trigger)) is not None:
+            await asyncio.to_thread(partial(self._store.causes.settle, check, is_met=False, reason=refusal))
+            await asyncio.to_thread(self._store.definitions.set_state, check.trigger, TriggerState.STOPPED, refusal)
+            return
         try:
-            is_met = await selects_new_row(self._graph, self._records, tenant, check.fact, check.where)
+            is_met = await selects_new_row(self._graph, records, tenant, check.fact, check.where)
         except HeadwaterError as error:
             if error.transient and check.attempt < CHECK_ATTEMPTS:
                 await asyncio.to_thread(self._store.causes.put_off, check, 2.0**check.attempt)
@@ -125,9 +138,9 @@ class Evaluator:
             _log.warning("a predicate cannot be evaluated", exc_info=error)
             reason = f"the predicate cannot be evaluated: {type(error).__name__}"
         else:
-            await asyncio.to_thread(self._store.causes.settle, check, is_met=is_met)
+            await asyncio.to_thread(partial(self._store.causes.settle, check, is_met=is_met))
             return
-        await asyncio.to_thread(self._store.causes.settle, check, is_met=False, reason=reason)
+        await asyncio.to_thread(partial(self._store.causes.settle, check, is_met=False, reason=reason))
 
 
 def _waits(triggers: Sequence[Trigger]) -> dict[tuple[FactKind, str], list[tuple[str, int]]]:

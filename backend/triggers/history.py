@@ -22,6 +22,7 @@ from headwater.backend.triggers.owners import HOME
 from headwater.backend.triggers.store import TriggerStore
 from headwater.backend.triggers.store.definitions import insert
 from headwater.backend.triggers.store.sqlite import SqliteDatabase
+from headwater.backend.triggers.tenant_records import TenantRecords
 from headwater.backend.workspace import Workspace
 from headwater.errors import InvalidQueryError
 
@@ -52,6 +53,7 @@ async def rehearse(
     clock = _Clock(since)
     database = SqliteDatabase(None, clock=lambda: clock.now)
     store = TriggerStore(database)
+    records = TenantRecords(workspace)
     try:
         made = {one.id: one for one in others}
         wanted = _wanted(definition, made)
@@ -62,10 +64,11 @@ async def rehearse(
         )
         _insert(database, trigger)
         entries, notes = await asyncio.to_thread(_entries, workspace, tenant, since, until)
-        await _play(workspace, tenant, store, clock, entries, [*wanted, trigger], until)
+        await _play(workspace, records, tenant, store, clock, entries, [*wanted, trigger], until)
         found = await asyncio.to_thread(lambda: store.causes.of(trigger.id, first=1_000_000))
         return Rehearsal(sorted(found, key=lambda cause: (cause.at, cause.id)), len(entries), notes)
     finally:
+        records.close()
         store.close()
 
 
@@ -109,6 +112,7 @@ def _entries(workspace: Workspace, tenant: str, since: float, until: float) -> t
 
 async def _play(
     workspace: Workspace,
+    records: TenantRecords,
     tenant: str,
     store: TriggerStore,
     clock: _Clock,
@@ -117,7 +121,7 @@ async def _play(
     until: float,
 ) -> None:
     """Let the entries and the instants of clocks happen in their order."""
-    evaluator = Evaluator(store, workspace.log, workspace.graph, workspace.records)
+    evaluator = Evaluator(store, workspace.log, workspace.graph, records.of)
     instants = [(due, trigger.id, place) for trigger in triggers for place, due in _first_instants(trigger, clock.now)]
     heapq.heapify(instants)
     parts = {(trigger.id, place): member.parts for trigger in triggers for place, member in enumerate(trigger.definition.condition.members)}

@@ -15,7 +15,7 @@ from uuid import uuid4
 from headwater.backend.audit.log import append_line
 from headwater.backend.triggers.actions import ACTIONS, Order, Site
 from headwater.backend.triggers.model import Execution, ExecutionState, Trigger, TriggerState
-from headwater.backend.triggers.owners import Owners
+from headwater.backend.triggers.permissions import Permissions
 from headwater.backend.triggers.store import TriggerStore
 from headwater.backend.triggers.store.executions import LEASE, Claim
 from headwater.errors import HeadwaterError, UnavailableError
@@ -31,11 +31,11 @@ _log = logging.getLogger("headwater.triggers")
 class Runner:
     """Runs executions of all tenants in this process."""
 
-    def __init__(self, store: TriggerStore, site: Site, owners: Owners) -> None:
+    def __init__(self, store: TriggerStore, site: Site, permissions: Permissions) -> None:
         self.holder = uuid4().hex
         self._store = store
         self._site = site
-        self._owners = owners
+        self._permissions = permissions
         self._tasks: set[asyncio.Task[None]] = set()
         self._renewed = self._recovered = 0.0
 
@@ -108,8 +108,7 @@ class Runner:
     async def _begin(self, claim: Claim) -> bool:
         """Check the owner's rights, and write to the audit log. Returns whether the action may start."""
         trigger = claim.trigger
-        needed = ACTIONS[trigger.definition.action.kind].needs(trigger.definition.action.parts)
-        refusal = await asyncio.to_thread(self._owners.refusal, trigger.owner, trigger.tenant, needed)
+        refusal = await asyncio.to_thread(self._permissions.refusal, trigger)
         line = partial(self._audit, trigger.tenant, "trigger.fire", trigger.name, execution=claim.execution.id, cause=claim.cause.id)
         if refusal is None:
             await asyncio.to_thread(partial(line, decision="allowed", who=str(trigger.owner.get("name"))))

@@ -29,6 +29,7 @@ from headwater.backend.triggers.model import (
 )
 from headwater.backend.triggers.names import Names
 from headwater.backend.triggers.store import TriggerStore
+from headwater.backend.triggers.tenant_records import TenantRecords
 from headwater.errors import InvalidInputError
 
 _LONGEST_KEY = 200
@@ -137,9 +138,12 @@ class Triggers:
         return await rehearse(self._site.workspace, tenant, definition, others, since=since, until=until)
 
     async def _checked(self, tenant: str, document: Mapping[str, Any]) -> Definition:
-        workspace = self._site.workspace
-        names = Names(self._store, workspace.graph, workspace.records, tenant)
-        return await read_definition(document, names, self._site, tenant)
+        records = TenantRecords(self._site.workspace)
+        try:
+            names = Names(self._store, self._graph, records.of(tenant), tenant)
+            return await read_definition(document, names, self._site, tenant)
+        finally:
+            await asyncio.to_thread(records.close)
 
     @property
     def _graph(self) -> Any:

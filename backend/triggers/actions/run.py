@@ -6,7 +6,12 @@ the files of a job when the job commits. The run's parent is the execution, so w
 
 from __future__ import annotations
 
+import asyncio
+import shutil
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from headwater.backend.home.settings import DEFAULT_TENANT
@@ -24,6 +29,7 @@ from headwater.graph.model import EdgeKind, NodeKind, node_id
 from headwater.graph.stores import Direction, GraphStore
 from headwater.spark_listener.registry import Program, Registry
 
+KEPT_SECONDS = 30 * 86_400.0  # that the log of a failed program is kept
 PARENT = "headwater-triggers"  # namespace of the parent job
 
 
@@ -51,14 +57,15 @@ class Run:
         check(invocation)
         home = site.workspace.home
         folder = home.replays / f"trigger-{order.key}"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        await asyncio.to_thread(_make_folder, folder)
         log = folder / "program.log"
         parent = f"{PARENT}/{order.trigger}/{order.key}"
         variables = {"HEADWATER_HOME": str(home.path), "OPENLINEAGE_PARENT_ID": parent, "OPENLINEAGE_ROOT_PARENT_ID": parent}
         code = await in_thread_left_behind(_run, invocation, log, variables)
         if code:
             raise ReplayFailedError(story(invocation, code, log), hint=f"The whole log is {log}.")
-        return f"the program ended; its log is {log}"
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        return "the program ended"
 
     async def effects(self, parts: Mapping[str, Any], graph: GraphStore, tenant: str) -> Sequence[tuple[FactKind, str]]:
         """Runs of the job, and of the jobs in it, and what they were seen to write."""
@@ -74,6 +81,15 @@ class Run:
 
     def describe(self, parts: Mapping[str, Any]) -> str:
         return f"run the program of {parts['job']}"
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder of an execution, and remove those of failed ones from long ago."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for old in folder.parent.glob("trigger-*"):
+        with suppress(OSError):
+            if time.time() - old.stat().st_mtime > KEPT_SECONDS:
+                shutil.rmtree(old, ignore_errors=True)
 
 
 def _run(invocation: Invocation, log: Any, variables: Mapping[str, str]) -> int:

@@ -27,6 +27,9 @@ class Database(Protocol):
     def transaction(self) -> AbstractContextManager[Connection]:
         """Yield a connection. Its statements are committed together and durably, or not at all."""
 
+    def clock(self) -> float:
+        """Return the time of this machine, which may differ from that of a transaction."""
+
     def ask(self, sql: str, **values: Any) -> list[Row]:
         """Return the rows of a statement that only reads."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -55,6 +56,9 @@ class PostgresDatabase:
         self._connection = self._address.connect()
         self._connection.run("BEGIN")
         return self._connection
+
+    def clock(self) -> float:
+        return time.time()
 
     def ask(self, sql: str, **values: Any) -> list[Row]:
         return self._questions.ask(sql, **values)

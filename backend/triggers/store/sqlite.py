@@ -75,6 +75,9 @@ class SqliteDatabase:
     def now(self) -> float:
         return self._clock()
 
+    def clock(self) -> float:
+        return self._clock()
+
     def ask(self, sql: str, **values: Any) -> list[Row]:
         with self._lock, translated(self._path, _WHAT):
             return self._connection.execute(sql, values).fetchall()

@@ -10,7 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from headwater.backend.access.keys import KeyRing
+from headwater.backend.triggers.owners import HOME, key_owner
 from headwater.errors import InvalidQueryError
+from headwater.graph.access.scopes import Scope
 from headwater.graph.model import NodeKind, node_id
 from tests.backend.events import facet, run_event
 from tests.backend.triggers.conftest import TriggeredHome
@@ -126,3 +129,35 @@ async def test_without_files_the_known_columns_decide(home: TriggeredHome) -> No
     with pytest.raises(InvalidQueryError, match=r"wnd, which is no column.*Did you mean wind"):
         await home.create({"data": {"dataset": "/out/1", "where": "wnd > 1"}})
     assert await home.create({"data": {"dataset": "/out/1", "where": "wind > 1"}})
+
+
+async def test_a_predicate_needs_the_right_to_see_masked_values(reading: TriggeredHome, there: Receiver, data: Path) -> None:
+    out = data / "out"
+    write(out, "a.parquet", 5000)
+    await reading.send(completed(1, out))
+    (reading.workspace.home.masks).write_text('[[mask]]\ncolumns = ["amount"]\n')
+    ring = KeyRing(reading.workspace.home.named_keys)
+    try:
+        key, _ = ring.create("engineer", [Scope.READ, Scope.RECORDS, Scope.REPLAY], tenant="default")
+    finally:
+        ring.close()
+    trigger = await reading.create({"data": {"dataset": str(out), "where": "amount > 1000"}}, owner=key_owner(key.id, key.name))
+    await reading.send(completed(8, out))
+    (entry,) = await reading.ended(trigger, 1)
+    assert (entry.cause.outcome, entry.cause.reason, entry.execution) == ("skipped", "engineer may not unmasked.", None)
+    assert there.requests == []
+
+
+async def test_a_predicate_of_another_tenant_reads_nothing_of_the_home(reading: TriggeredHome, data: Path) -> None:
+    write(data / "out", "a.parquet", 5000)
+    await reading.send(completed(1, data / "out"), tenant="other")
+    stated = {
+        "name": "t",
+        "when": {"data": {"dataset": str(data / "out"), "where": "amount > 1000"}},
+        "do": {"webhook": {"target": "there"}},
+    }
+    trigger = await reading.triggers.create("other", stated, HOME)
+    await reading.send(completed(8, data / "out"), tenant="other")
+    (entry,) = await reading.ended(trigger, 1)
+    assert entry.cause.outcome == "skipped"
+    assert "outside of the data roots" in str(entry.cause.reason)

@@ -88,6 +88,9 @@ class _Crashing:
     def ask(self, sql, **values):
         return self._database.ask(sql, **values)
 
+    def clock(self) -> float:
+        return self._database.clock()
+
     def statement(self) -> None:
         self._left -= 1
         if self._left < 0:
