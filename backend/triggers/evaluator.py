@@ -16,7 +16,6 @@ from headwater.backend.ingest.log import Entry, IngestLog
 from headwater.backend.triggers.conditions import KINDS
 from headwater.backend.triggers.facts import EntryFacts, facts_of, version_fact
 from headwater.backend.triggers.model import Fact, FactKind, Trigger, TriggerState
-from headwater.backend.triggers.new_rows import selects_new_row
 from headwater.backend.triggers.store import TriggerStore
 from headwater.backend.triggers.store.causes import CHECK_ATTEMPTS, Check, Match
 from headwater.errors import HeadwaterError
@@ -127,6 +126,8 @@ class Evaluator:
             await asyncio.to_thread(partial(self._store.causes.settle, check, is_met=False, reason=refusal))
             await asyncio.to_thread(self._store.definitions.set_state, check.trigger, TriggerState.STOPPED, refusal)
             return
+        from headwater.backend.triggers.new_rows import selects_new_row  # DuckDB loads with it
+
         try:
             is_met = await selects_new_row(self._graph, records, tenant, check.fact, check.where)
         except HeadwaterError as error:

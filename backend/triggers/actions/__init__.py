@@ -1,16 +1,44 @@
-"""The kinds of actions, by name. A kind is one file of this folder and one line here."""
+"""The kinds of actions, by name. A kind is one file of this folder and one line here.
+
+A kind is loaded when it is used: replays load DuckDB, and a webhook does without.
+"""
 
 from __future__ import annotations
 
-from headwater.backend.triggers.actions.action import Action, Order, Site
-from headwater.backend.triggers.actions.notify import Notify
-from headwater.backend.triggers.actions.recapture import Recapture
-from headwater.backend.triggers.actions.replay import ReplayAction
-from headwater.backend.triggers.actions.run import Run
-from headwater.backend.triggers.actions.webhook import Webhook
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 
-__all__ = ["ACTIONS", "Action", "Order", "Site"]
+from headwater.backend.triggers.actions.action import PARENT, Action, Order, Site
 
-ACTIONS: dict[str, Action] = {
-    "run": Run(), "replay": ReplayAction(), "recapture": Recapture(), "webhook": Webhook(), "notify": Notify(),
-}  # fmt: skip
+__all__ = ["ACTIONS", "PARENT", "Action", "Order", "Site"]
+
+_KINDS = {
+    "run": "run:Run",
+    "replay": "replay:ReplayAction",
+    "recapture": "recapture:Recapture",
+    "webhook": "webhook:Webhook",
+    "notify": "notify:Notify",
+}  # name -> module and class
+
+
+class _Actions(Mapping[str, Action]):
+    def __init__(self) -> None:
+        self._loaded: dict[str, Action] = {}
+
+    def __getitem__(self, kind: str) -> Action:
+        if kind not in self._loaded:
+            module, _, name = _KINDS[kind].partition(":")
+            self._loaded[kind] = getattr(import_module(f"{__name__}.{module}"), name)()
+        return self._loaded[kind]
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in _KINDS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_KINDS)
+
+    def __len__(self) -> int:
+        return len(_KINDS)
+
+
+ACTIONS: Mapping[str, Action] = _Actions()

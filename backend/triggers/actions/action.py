@@ -22,6 +22,9 @@ from headwater.backend.workspace import Workspace
 from headwater.graph.access.scopes import Scope
 from headwater.graph.stores import GraphStore
 
+PARENT = "headwater-triggers"  # namespace of the job that is the parent of a started run
+CAUSE = "@cause"  # stands for the dataset of the cause
+
 
 @dataclass(frozen=True, slots=True)
 class Order:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headwater.backend.home.settings import DEFAULT_TENANT
-from headwater.backend.triggers.actions.action import Order, Site
-from headwater.backend.triggers.actions.replay import CAUSE
+from headwater.backend.triggers.actions.action import CAUSE, Order, Site
 from headwater.backend.triggers.conditions import Known
 from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
 from headwater.backend.triggers.model import FactKind

@@ -11,7 +11,7 @@ from typing import Any
 from headwater.backend.home.settings import DEFAULT_TENANT
 from headwater.backend.rerun.replay import ReplayRequest, ReplayState
 from headwater.backend.rerun.replay.kinds import KINDS, load_kind, refuse_other_parts
-from headwater.backend.triggers.actions.action import Order, Site
+from headwater.backend.triggers.actions.action import CAUSE, Order, Site
 from headwater.backend.triggers.conditions import Known
 from headwater.backend.triggers.conditions.condition import choice_of, refuse_unknown, text_of
 from headwater.backend.triggers.model import Fact, FactKind
@@ -20,7 +20,6 @@ from headwater.graph.access.scopes import Scope
 from headwater.graph.model import parse_id
 from headwater.graph.stores import GraphStore
 
-CAUSE = "@cause"
 _PARTS = ("kind", "output", "dataset", "where", "rows", "set")
 
 

@@ -19,7 +19,7 @@ from headwater.backend.rerun.replay.invocations import check
 from headwater.backend.rerun.replay.model import Invocation
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
 from headwater.backend.rerun.replay.runner import ReplayFailedError, run_program, story
-from headwater.backend.triggers.actions.action import Order, Site
+from headwater.backend.triggers.actions.action import PARENT, Order, Site
 from headwater.backend.triggers.conditions import Known
 from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
 from headwater.backend.triggers.model import FactKind
@@ -30,7 +30,6 @@ from headwater.graph.stores import Direction, GraphStore
 from headwater.spark_listener.registry import Program, Registry
 
 KEPT_SECONDS = 30 * 86_400.0  # that the log of a failed program is kept
-PARENT = "headwater-triggers"  # namespace of the parent job
 
 
 class Run:

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 
 from headwater.backend.targets import call_webhook
-from headwater.backend.triggers.actions.action import Order, Site
-from headwater.backend.triggers.actions.run import PARENT
+from headwater.backend.triggers.actions.action import PARENT, Order, Site
 from headwater.backend.triggers.conditions import Known
 from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
 from headwater.backend.triggers.model import FactKind, instant
