@@ -15,6 +15,7 @@ import argparse
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,10 +131,10 @@ def _words(spark: SparkSession, folder: Path) -> DataFrame:
 
 
 def _rare_word(folder: Path) -> tuple[str, dict[str, list[int]]]:
-    """Return a word near the middle of the text, and the lines that have it, by file."""
+    """Return a word that the middle file has rarely, and the lines that have it, by file."""
     files = sorted(folder.iterdir())
-    with files[len(files) // 2].open("rb") as lines:
-        word = next(line.split()[0] for number, line in enumerate(lines) if number == 1000).decode()
+    counts = Counter(files[len(files) // 2].read_bytes().split())
+    word = min(counts, key=lambda each: (counts[each], each)).decode()
     wanted = word.encode()
     kept = {}
     for file in files:

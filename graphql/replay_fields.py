@@ -15,9 +15,10 @@ from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.access.scopes import Scope
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.record_types import RowRef, references
-from headwater.graphql.replays import Replay, ReplayDryRun, ReplayEdit, ReplayKind
+from headwater.graphql.replays import Replay, ReplayDryRun, ReplayEdit, ReplayKind, StopAction
 from headwater.graphql.root_fields import mutation, query
-from headwater.graphql.services import ReplayOrder, ReplayService, ReplayView, available
+from headwater.graphql.row_numbers import RowNumber
+from headwater.graphql.services import ReplayOrder, ReplayService, ReplayView, StopAnswer, available
 from headwater.graphql.types import Info
 
 _SELECTION = (
@@ -98,6 +99,26 @@ class ReplayMutation:
             raise NotFoundError(f"The replay {identifier} was started and cannot be found.", hint="Look at the service's log.")
         return Replay.of(started)
 
+    @mutation(
+        "Answer the stop at which a replay of the kind STEP waits. DROP and EDIT name a record by `file` and `row`, from 0.",
+        scope=Scope.REPLAY,
+        costly=False,
+    )
+    async def answer_replay(
+        self,
+        info: Info,
+        id: strawberry.ID,
+        action: StopAction,
+        file: str | None = UNSET,
+        row: RowNumber | None = UNSET,
+        edits: list[ReplayEdit] | None = UNSET,
+    ) -> Replay:
+        """See `ReplayService`."""
+        values = {edit.column: edit.value for edit in edits or ()}
+        answer = StopAnswer(action=action.value, file=file or "", row=row if isinstance(row, int) else -1, values=values)
+        async with info.context.audited("replay.answer", id, changes=True):
+            return _without_rows(await _replays(info).answer(info.context.tenant, id, answer))
+
     @mutation("Let a waiting or running replay end. Its state is FAILED when its program has ended.", scope=Scope.REPLAY, costly=False)
     async def cancel_replay(self, info: Info, id: strawberry.ID) -> Replay:
         """See `ReplayService`."""
@@ -137,11 +158,13 @@ class ReplayMutation:
 
 
 async def audit_differences(info: Info, replays: Sequence[ReplayView]) -> None:
-    """Audit the changed rows of replays, if an answer has any."""
+    """Audit the rows of replays, if an answer has any: those that changed, and those at a stop."""
     changed = [difference for view in replays for difference in view.differences]
-    if changed:
+    stops = [view.stop for view in replays if view.stop is not None]
+    shown = [one for stop in stops for one in (*stop.inputs, *stop.outputs) for _ in one.rows]
+    if changed or shown:
         async with info.context.audited("replay.read") as act:
-            act.met(changed)
+            act.met(changed, shown)
 
 
 def _replays(info: Info) -> ReplayService:
@@ -149,7 +172,7 @@ def _replays(info: Info) -> ReplayService:
 
 
 def _without_rows(view: ReplayView) -> Replay:
-    return replace(Replay.of(view), differences=[])
+    return replace(Replay.of(view), differences=[], stop=None)
 
 
 def _order(
@@ -167,7 +190,7 @@ def _order(
     """
     if kind is ReplayKind.EXCLUSIVE and not dataset:
         raise InvalidQueryError("No dataset is given.", field="dataset", hint="Name the dataset of the records to leave out.")
-    if kind not in (ReplayKind.VERIFY, ReplayKind.REFRESH) and not where and not rows:
+    if kind not in (ReplayKind.VERIFY, ReplayKind.REFRESH, ReplayKind.STEP) and not where and not rows:
         raise InvalidQueryError("Neither rows nor where is given.", field="where", hint="Select the records of the replay.")
     return ReplayOrder(
         kind=kind.value, dataset=dataset or None, where=where or None, rows=references(rows), output=output or None,

@@ -14,7 +14,8 @@ from typing import Any
 import strawberry
 from strawberry.scalars import JSON
 
-from headwater.graphql.services import CommitView, DryRunView, ReplayView
+from headwater.graphql.row_numbers import RowNumber
+from headwater.graphql.services import CommitView, DryRunView, ReplayView, ShownDatasetView, StopView
 
 
 @strawberry.enum(description="How far a replay, one of its steps, or a recapture has come. COMPLETE and FAILED are final.")
@@ -36,6 +37,7 @@ class ReplayKind(StrEnum):
     VERIFY = "verify"
     WHAT_IF = "what-if"
     REFRESH = "refresh"
+    STEP = "step"
 
 
 @strawberry.enum(description="How far the commit of one dataset has come.")
@@ -63,6 +65,49 @@ class ReplayStep:
     job: str
     state: ReplayState
     seconds: float | None
+
+
+@strawberry.enum(description="An answer at a stop. After DROP and EDIT the replay waits for the next answer.")
+class StopAction(StrEnum):
+    """Values are those of the answers."""
+
+    CONTINUE = "continue"
+    STOP = "stop"
+    DROP = "drop"
+    EDIT = "edit"
+
+
+@strawberry.type(description="A record at a stop: its file, its row from 0, and its values as an object.")
+class ShownRow:
+    """Its place is what an answer names."""
+
+    file: str
+    row: RowNumber
+    values: JSON
+
+
+@strawberry.type(description="The first rows of a dataset at a stop. `note` says why there are none.")
+class ShownDataset:
+    """`dataset` is an id."""
+
+    dataset: strawberry.ID
+    rows: list[ShownRow]
+    note: str | None
+
+    @classmethod
+    def of(cls, view: ShownDatasetView) -> ShownDataset:
+        """The rows as the schema shows them."""
+        rows = [ShownRow(file=row.file, row=RowNumber(row.row), values=JSON(dict(row.values))) for row in view.rows]
+        return cls(dataset=strawberry.ID(view.dataset), rows=rows, note=view.note)
+
+
+@strawberry.type(description="A stop before a program: the first records of its inputs, and of the outputs of the program before.")
+class ReplayStop:
+    """`job` is the job's id."""
+
+    job: str
+    inputs: list[ShownDataset]
+    outputs: list[ShownDataset]
 
 
 @strawberry.type(description="A dataset that a commit replaced. `old` is the folder of its old data, as long as the state is DONE.")
@@ -162,6 +207,7 @@ class Replay:
     differing: int
     notes: list[str]
     commit: ReplayCommit | None
+    stop: ReplayStop | None
 
     @classmethod
     def of(cls, view: ReplayView) -> Replay:
@@ -188,7 +234,13 @@ class Replay:
             differing=view.differing,
             notes=list(view.notes),
             commit=ReplayCommit.of(view.commit) if view.commit is not None else None,
+            stop=_stop(view.stop) if view.stop is not None else None,
         )
+
+
+def _stop(view: StopView) -> ReplayStop:
+    inputs, outputs = ([ShownDataset.of(one) for one in side] for side in (view.inputs, view.outputs))
+    return ReplayStop(job=view.job, inputs=inputs, outputs=outputs)
 
 
 def _row(values: Mapping[str, Any] | None) -> JSON | None:

@@ -31,6 +31,39 @@ class StepView(Protocol):
     def seconds(self) -> float | None: ...
 
 
+class ShownRowView(Protocol):
+    """A record at a stop, with its place."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def row(self) -> int: ...
+    @property
+    def values(self) -> Mapping[str, Any]: ...
+
+
+class ShownDatasetView(Protocol):
+    """The first rows of a dataset at a stop."""
+
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def rows(self) -> Sequence[ShownRowView]: ...
+    @property
+    def note(self) -> str | None: ...
+
+
+class StopView(Protocol):
+    """A stop before a program: its inputs, and the outputs of the program before."""
+
+    @property
+    def job(self) -> str: ...
+    @property
+    def inputs(self) -> Sequence[ShownDatasetView]: ...
+    @property
+    def outputs(self) -> Sequence[ShownDatasetView]: ...
+
+
 class CommitView(Protocol):
     """A commit of a replay. Times are ISO 8601 in UTC."""
 
@@ -135,6 +168,18 @@ class ReplayView(Protocol):
     def notes(self) -> Sequence[str]: ...
     @property
     def commit(self) -> CommitView | None: ...
+    @property
+    def stop(self) -> StopView | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopAnswer:
+    """An answer at a stop: `continue`, `stop`, `drop` or `edit`. `values` are new values of the record by column, as text."""
+
+    action: str
+    file: str = ""
+    row: int = -1
+    values: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +216,9 @@ class ReplayService(Protocol):
 
     async def remove(self, tenant: str, identifier: str) -> ReplayView | None:
         """Delete a replay that has ended, and return it, or None."""
+
+    async def answer(self, tenant: str, identifier: str, answer: StopAnswer) -> ReplayView:
+        """Answer the stop at which a replay of the kind `step` waits."""
 
     async def cancel(self, tenant: str, identifier: str) -> ReplayView:
         """Let a waiting or running replay end."""

@@ -24,6 +24,7 @@ from headwater.backend.ingest.intake.declarations import CheckedDeclaration, Dec
 from headwater.backend.questions import CallersQuestions, TraceJobs
 from headwater.backend.rerun.replay import ReplayRequest, Replays
 from headwater.backend.rerun.replay.model import FAULT, Limits
+from headwater.backend.rerun.replay.stops import Answer
 from headwater.errors import NotFoundError
 from headwater.graph.access.restricted_store import StoreWithin
 from headwater.graph.access.scopes import Scope
@@ -43,6 +44,8 @@ from headwater.graphql.services import (
     ReplayOrder,
     ReplayView,
     StepView,
+    StopAnswer,
+    StopView,
     TraceJobView,
 )
 from headwater.spark_listener.invocation import script_sha256
@@ -202,6 +205,7 @@ class _ReplayTold:
     differing: int
     notes: Sequence[str]
     commit: CommitView | None
+    stop: StopView | None
 
 
 class PermittedRegistrations:
@@ -305,6 +309,12 @@ class PermittedReplays:
         """See `ReplayService`."""
         return await self._replays.dry_run(tenant, kind=order.kind, request=self._request(tenant, order))
 
+    async def answer(self, tenant: str, identifier: str, answer: StopAnswer) -> ReplayView:
+        """See `ReplayService`. The records at a stop are shown, so an answer needs the right to see values."""
+        self._require_values()
+        one = Answer.model_validate(asdict(answer))
+        return self._permitted(await self._replays.answer(tenant, identifier, one))
+
     async def cancel(self, tenant: str, identifier: str) -> ReplayView:
         """See `ReplayService`."""
         return self._permitted(await self._replays.cancel(tenant, identifier))
@@ -365,11 +375,11 @@ class PermittedReplays:
         return _ReplayTold(
             id=replay.id, state=replay.state, kind=replay.kind, output=replay.output, started_at=replay.started_at,
             ended_at=replay.ended_at, shadow=replay.shadow, error=_without_values(replay.error), steps=replay.steps,
-            differences=replay.differences, differing=replay.differing, notes=replay.notes, commit=replay.commit,
+            differences=replay.differences, differing=replay.differing, notes=replay.notes, commit=replay.commit, stop=replay.stop,
         )  # fmt: skip
 
     def _require_shown(self, replays: Sequence[ReplayView]) -> None:
-        if any(replay.differences for replay in replays):
+        if any(replay.differences or replay.stop for replay in replays):
             self._require_values()
 
     def _require_values(self) -> None:

@@ -15,6 +15,7 @@ from headwater.backend.cli.display_names import dataset_name, dataset_of
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
 from headwater.backend.cli.replay_options import replay_request
+from headwater.backend.cli.replay_stops import ask_at_stop
 from headwater.backend.cli.trace_command import reference
 from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.rerun.replay import Replay, ReplayRequest, ReplayState
@@ -48,13 +49,20 @@ def replay(
     ] = None,
     row: Annotated[list[str] | None, typer.Option(help="A record as FILE:N, N from 0; may be repeated.", show_default=False)] = None,
     kind: Annotated[
-        str | None, typer.Option(help="exclusive, selective, verify, what-if or refresh. Other options imply it.", show_default=False)
+        str | None, typer.Option(help="exclusive, selective, verify, what-if, refresh or step. Other options imply it.", show_default=False)
     ] = None,
     edit: Annotated[
         str | None, typer.Option(metavar="DATASET", help="what-if: the dataset of the records to edit.", show_default=False)
     ] = None,
     set_values: Annotated[
         list[str] | None, typer.Option("--set", help="what-if: a new value, as 'wind_speed = 9.8'; may be repeated.", show_default=False)
+    ] = None,
+    patch: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="what-if: new values of records of --edit, as CSV or JSON Lines.", show_default=False),
+    ] = None,
+    key: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="A key column of the patch file; may be repeated.", show_default=False)
     ] = None,
     script: Annotated[
         Path | None, typer.Option(help="what-if: a script to run in place of the one that writes OUTPUT.", show_default=False)
@@ -103,7 +111,7 @@ def replay(
         return
     chosen, request = replay_request(
         output=output, without=without, edit=edit, changed=changed, where=where, rows=[reference(text) for text in row or ()],
-        set_values=set_values or (), script=script, kind=kind,
+        set_values=set_values or (), script=script, kind=kind, patch=patch, keys=key or (),
     )  # fmt: skip
     if os.environ.get("HEADWATER_URL") and home is None:
         raise UnsupportedError("A replay starts programs on this machine; it works on a home.", hint="Name one with --home.")
@@ -156,6 +164,8 @@ async def _run(home: Path | None, kind: str, request: ReplayRequest, limits: Lim
         replays = workspace.replays()
         planned = await replays.plan_kind(DEFAULT_TENANT, kind=kind, request=request, limits=limits, by=getuser())
         note(f"{_records(planned)}running {len(planned.steps)} programs again, into {planned.shadow}")
+        if kind == "step":
+            return await replays.run(planned, ask_at_stop)
         with progress() as bars:
             bar = bars.add_task("replaying", total=len(planned.steps))
             return await replays.run(planned, _teller(bars, bar))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headwater.backend.rerun.replay import ReplayRequest
+from headwater.backend.rerun.replay.patch_file import read_patch_file
 from headwater.errors import InvalidQueryError
 
 _VALUE = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|true|false", re.IGNORECASE)
@@ -16,7 +17,7 @@ _ASSIGNMENT = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^\s="\']+))\s*=\s*(.*?)\s*',
 
 def replay_request(
     *, output: str | None, without: str | None, edit: str | None, changed: str | None, where: str | None, rows: Sequence[tuple[str, int]],
-    set_values: Sequence[str], script: Path | None, kind: str | None,
+    set_values: Sequence[str], script: Path | None, kind: str | None, patch: Path | None = None, keys: Sequence[str] = (),
 ) -> tuple[str, ReplayRequest]:  # fmt: skip
     """Return the kind of a replay and its request. Without `kind` the other options decide: `--without` is exclusive, and so on.
 
@@ -38,12 +39,16 @@ def replay_request(
     chosen = kind or implied or "exclusive"
     if chosen == "exclusive":
         _check_exclusive(output, without, where, rows)
-    if edit is not None and where is None and not rows:
+    if patch is not None and edit is None:
+        raise InvalidQueryError("Which dataset the patch file is for is not given.", field="edit", hint="Name it with --edit DATASET.")
+    if edit is not None and where is None and not rows and patch is None:
         raise InvalidQueryError("Which records to edit is not given.", field="where", hint='Choose them with --where "…" or --row FILE:N.')
     values = dict(parse_assignment(text) for text in set_values)
+    patches = read_patch_file(patch, keys) if patch is not None else ()
     request = ReplayRequest(
-        output=output, dataset=without or edit or changed, where=where, rows=rows, set_values=values, script=script and script.absolute()
-    )
+        output=output, dataset=without or edit or changed, where=where, rows=rows, set_values=values, patches=patches,
+        script=script and script.absolute(),
+    )  # fmt: skip
     return chosen, request
 
 

@@ -10,6 +10,7 @@ from headwater.graphql.schema import schema
 
 _TRIED = {
     "startReplay": 'mutation { startReplay(dataset: "raw", where: "true") { id } }',
+    "answerReplay": 'mutation { answerReplay(id: "1", action: CONTINUE) { id } }',
     "cancelReplay": 'mutation { cancelReplay(id: "1") { id } }',
     "approveReplay": 'mutation { approveReplay(id: "1") { id } }',
     "commitReplay": 'mutation { commitReplay(id: "1") { id } }',

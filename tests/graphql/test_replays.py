@@ -6,7 +6,7 @@ import pytest
 
 from headwater.backend.rerun.replay import KINDS
 from headwater.graphql.replays import ReplayKind
-from headwater.graphql.services import ReplayOrder, Services
+from headwater.graphql.services import ReplayOrder, Services, StopAnswer
 
 START = """mutation ($dataset: String!, $where: String, $rows: [RowRef!]) {
   startReplay(dataset: $dataset, where: $where, rows: $rows) { id state steps { job state } differences { before after columns } } }"""
@@ -29,6 +29,28 @@ class Seen:
     differing: int = 0
     notes: list = field(default_factory=list)
     commit: object = None
+    stop: object = None
+
+
+@dataclass
+class Stop:
+    job: str
+    inputs: list
+    outputs: list
+
+
+@dataclass
+class Shown:
+    dataset: str
+    rows: list
+    note: str | None = None
+
+
+@dataclass
+class Row:
+    file: str
+    row: int
+    values: dict
 
 
 @dataclass
@@ -86,6 +108,10 @@ class Service:
     async def dry_run(self, tenant, order):
         self.planned = (tenant, order)
         return Plan(order.kind)
+
+    async def answer(self, tenant, identifier, answer):
+        self.answers = [*getattr(self, "answers", []), answer]
+        return self.known[identifier]
 
     async def cancel(self, tenant, identifier):
         self.known[identifier].state = "failed"
@@ -202,3 +228,19 @@ async def test_a_replay_is_cancelled_committed_and_undone(ask, refused, context)
     assert undone["undoReplay"]["commit"]["datasets"] == [{"state": "UNDONE", "old": "/.old"}]
     assert (await ask('mutation { cancelReplay(id: "1") { state } }', of=of))["cancelReplay"] == {"state": "FAILED"}
     assert (await refused('mutation { commitReplay(id: "1", keepDays: -1) { id } }', of=of)).extensions["field"] == "keepDays"
+
+
+async def test_a_stop_shows_records_and_takes_answers(ask, context):
+    service = Service()
+    await service.start("default", ReplayOrder(kind="step", output="out"))
+    shown = [Shown("dataset:file:/raw", [Row("file:/raw/a.csv", 2, {"v": 3})])]
+    service.known["1"].stop = Stop("job:local:clean", shown, [])
+    of = context(services=Services(replays=service))
+    data = await ask('{ replay(id: "1") { stop { job inputs { dataset rows { file row values } note } outputs { dataset } } } }', of=of)
+    rows = [{"file": "file:/raw/a.csv", "row": 2, "values": {"v": 3}}]
+    inputs = [{"dataset": "dataset:file:/raw", "rows": rows, "note": None}]
+    assert data["replay"]["stop"] == {"job": "job:local:clean", "inputs": inputs, "outputs": []}
+    change = 'file: "file:/raw/a.csv", row: 2, edits: [{column: "v", value: "5"}]'
+    answer = f'mutation {{ answerReplay(id: "1", action: EDIT, {change}) {{ id stop {{ job }} }} }}'
+    assert (await ask(answer, of=of))["answerReplay"] == {"id": "1", "stop": None}
+    assert service.answers == [StopAnswer(action="edit", file="file:/raw/a.csv", row=2, values={"v": "5"})]

@@ -32,8 +32,10 @@ def script(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def run(arguments: list[str], folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=500, check=False)
+def run(arguments: list[str], folder: Path, env: dict[str, str], text: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a Python program. `text` is its standard input."""
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=env, input=text, capture_output=True, text=True, timeout=500, check=False)
 
 
 def logged(home: Path, kind: str = "event") -> list[dict[str, Any]]:

@@ -73,14 +73,14 @@ class Pipeline:
         done = run(["-m", "headwater", *arguments, "--home", str(self.home)], self.folder, self._environment)
         assert done.returncode == 0, done.stderr
 
-    def replay(self, *arguments: str, code: int = 0) -> dict[str, Any]:
-        """Run a replay, which must not touch real data. If it must fail, the result is its message."""
+    def replay(self, *arguments: str, code: int = 0, answers: str | None = None) -> dict[str, Any]:
+        """Run a replay, which must not touch real data. If it must fail, the result is its message. `answers` are lines for its stops."""
         before = self.files()
         command = ["-m", "headwater", "replay", *arguments, "--format", "json", "--home", str(self.home)]
-        done = run(command, self.folder, self._environment)
+        done = run(command, self.folder, self._environment, answers)
         assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
         assert self.files() == before
-        return {"message": done.stderr} if code else dict(json.loads(done.stdout))
+        return {"message": done.stderr} if code else {"message": done.stderr, **json.loads(done.stdout)}
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +165,7 @@ def test_bad_requests_are_refused_by_name_before_anything_runs(pipeline: Pipelin
     for asked, code, said in (
         (("out/report", "--edit", "raw", "--where", "id = 3", "--set", "speed = 1"), 2, "no column 'speed'"),
         (("out/report", "--edit", "raw", "--where", "id = 3", "--set", "v = v + 1"), 2, "is no constant"),
-        (("out/report", "--kind", "sideways"), 2, "The kinds are exclusive, selective, verify, what-if, refresh"),
+        (("out/report", "--kind", "sideways"), 2, "The kinds are exclusive, selective, verify, what-if, refresh, step"),
         (("out/nothing", "--kind", "verify"), 2, "No dataset is named out/nothing"),
         (("out/report", "--script", "none.py"), 2, "There is no script"),
         (("out/report", "--kind", "selective"), 2, "No row of the output is chosen"),
@@ -184,3 +184,36 @@ def test_a_refresh_runs_only_the_programs_that_read_the_change(pipeline: Pipelin
         pipeline.write_names(NAMES)
     assert [Path(step["invocation"]["script"]).name for step in found["steps"]] == ["report.py"]
     assert _changes(found) == _expected(RAW, names)
+
+
+def test_a_step_replay_shows_records_and_applies_what_is_answered(pipeline: Pipeline) -> None:
+    answers = "drop raw/a.csv:2\nedit raw/b.csv:0 'v = 50'\nnonsense\ncontinue\nedit names/names.csv:1 \"name = 'uno'\"\ncontinue\n"
+    found = pipeline.replay("out/report", "--kind", "step", answers=answers)
+    edited = [(i, k, 50 if i == 15 else v, day) for i, k, v, day in RAW if i != 3]
+    assert _changes(found) == _expected(edited, NAMES | {1: "uno"})
+    assert "raw/a.csv:2  id = 3, k = 3, v = 3" in found["message"]
+    assert "'nonsense' is no answer" in found["message"]
+    assert [note.partition(": ")[2].split(" file:")[0] for note in found["notes"]] == [
+        "dropped record 2 of", 'set {"v": "50"} in record 0 of', "continued.", 'set {"name": "uno"} in record 1 of', "continued.",
+    ]  # fmt: skip
+    assert found["stop"] is None
+
+
+@pytest.mark.slow
+def test_a_step_replay_ends_where_the_answers_end(pipeline: Pipeline) -> None:
+    said = pipeline.replay("out/report", "--kind", "step", answers="continue\n", code=1)["message"]
+    assert "The replay was stopped before" in said
+
+
+def test_a_patch_file_edits_records_by_place_or_by_key(pipeline: Pipeline) -> None:
+    (pipeline.folder / "patch.csv").write_text("id,v,day\n3,40,\n14,,2025-02-03\n20,7,NULL\n")
+    try:
+        found = pipeline.replay("out/report", "--edit", "raw", "--patch", "patch.csv", "--key", "id")
+        (pipeline.folder / "patch.csv").write_text("id,v\n99,1\n")
+        refused = pipeline.replay("out/report", "--edit", "raw", "--patch", "patch.csv", "--key", "id", code=2)
+    finally:
+        (pipeline.folder / "patch.csv").unlink()
+    changed = {3: (40, "2024-01-03"), 14: (0, "2025-02-03"), 20: (7, "")}
+    values = [(i, k, *changed.get(i, (v, day))) for i, k, v, day in RAW]
+    assert _changes(found) == _expected(values, NAMES)
+    assert "No record of raw was selected" in refused["message"]

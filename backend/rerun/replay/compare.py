@@ -15,10 +15,10 @@ from urllib.parse import unquote
 
 import duckdb
 
-from headwater.backend.rerun.replay.model import Difference
+from headwater.backend.rerun.replay.model import Difference, ShownRow
 from headwater.errors import UnsupportedError
 from headwater.graph.duck.sql import literal, quoted
-from headwater.graph.records import DataRoots, Look
+from headwater.graph.records import DataRoots, Look, uri_of
 from headwater.graph.storage.duck import faults
 
 _NUMBER = "_headwater_row"
@@ -64,7 +64,35 @@ def compare(
     return pairs, max(gone_count, come_count)
 
 
+def first_rows(folder: Path, sources: DataRoots, limit: int) -> list[ShownRow]:
+    """Return the first rows of a dataset, file by file. Files must be below the data roots.
+
+    Raises:
+        UnsupportedError: the format cannot be read, or a file may not be read.
+    """
+    look = sources.look()
+    shown: list[ShownRow] = []
+    with duckdb.connect() as database, faults():
+        database.execute("SET enable_progress_bar = false")
+        real, reader, files = _files(folder, look, ("",))
+        for file in files:
+            if len(shown) >= limit:
+                break
+            cursor = database.execute(f"SELECT * FROM {_read([file], real, reader, look)} LIMIT {limit - len(shown):d}")
+            names = [column[0] for column in cursor.description or ()]
+            rows = enumerate(cursor.fetchall())
+            shown += [ShownRow(file=uri_of(str(file)), row=row, values=dict(zip(names, values, strict=True))) for row, values in rows]
+    look.check()
+    return shown
+
+
 def _relation(folder: Path, look: Look, places: Sequence[str], chosen: Mapping[str, Sequence[int]] | None = None) -> str:
+    real, reader, files = _files(folder, look, places)
+    return _read(files, real, reader, look) if chosen is None else _read_rows(files, real, reader, look, chosen)
+
+
+def _files(folder: Path, look: Look, places: Sequence[str]) -> tuple[Path, str, list[Path]]:
+    """Return the real folder, DuckDB's reader of the format, and the data files."""
     real = look.path(str(folder))
     for suffix, reader in _READERS.items():
         if real.is_file():
@@ -73,7 +101,7 @@ def _relation(folder: Path, look: Look, places: Sequence[str], chosen: Mapping[s
             below = [file for place in places for file in sorted((real / place).rglob(f"*{suffix}"))]
             files = [file for file in below if not _hidden(file.relative_to(real))]
         if files:
-            return _read(files, real, reader, look) if chosen is None else _read_rows(files, real, reader, look, chosen)
+            return real, reader, files
     named = ", ".join(str(folder / place) for place in places[:5])
     raise UnsupportedError(f"{named} holds no Parquet, CSV or JSON file that could be compared.")
 

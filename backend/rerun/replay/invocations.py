@@ -35,6 +35,11 @@ class Upstream:
         """Return the datasets that an application makes."""
         return sorted({dataset for flow in self.flows if flow.application == application for dataset in flow.writes})
 
+    def reads(self, application: str) -> list[str]:
+        """Return the datasets that an application reads and does not make itself."""
+        own = {dataset for flow in self.flows if flow.application == application for dataset in flow.reads}
+        return sorted(own - set(self.writes(application)))
+
     def invocation(self, application: str, registry: Registry, script: Path | None = None) -> Invocation:
         """Return how to start the program of an application run. `script` replaces the registered one, which may have changed then.
 

@@ -46,13 +46,47 @@ class Limits(BaseModel):
 
 
 class Step(BaseModel):
-    """One program to run again. `job` is the id of its pipeline, `writes` are the datasets that it makes for the output."""
+    """One program to run again. `job` is the id of its pipeline, `writes` are the datasets that it makes for the output.
+
+    `reads` are the datasets that it read, for the output as well.
+    """
 
     job: str
+    reads: Sequence[str] = ()
     writes: Sequence[str] = ()
     invocation: Invocation
     state: ReplayState = ReplayState.QUEUED
     seconds: float | None = None
+
+
+class ShownRow(BaseModel):
+    """A record with its place: the file, and the 0-based row in it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    file: str
+    row: int
+    values: Mapping[str, Any]
+
+
+class ShownDataset(BaseModel):
+    """The first rows of a dataset at a stop. `note` says why there are none."""
+
+    model_config = ConfigDict(frozen=True)
+
+    dataset: str
+    rows: Sequence[ShownRow] = ()
+    note: str | None = None
+
+
+class Stop(BaseModel):
+    """A stop before the program `job`: its inputs, and the outputs of the program before."""
+
+    model_config = ConfigDict(frozen=True)
+
+    job: str
+    inputs: Sequence[ShownDataset]
+    outputs: Sequence[ShownDataset]
 
 
 class Difference(BaseModel):
@@ -105,6 +139,8 @@ class Replay(BaseModel):
     rows by file (None: all rows are compared).
     `outputs` are the compared datasets in the order in which they are made; empty: `output`. `notes` are sentences about the result.
 
+    `stop` is the place where a replay of the kind `step` waits for an answer.
+
     `commit` is in `commit.json`, next to the replay's own file. `started_by` is the person or the key that asked for the replay.
 
     `changed` are the compared datasets that differ. `before` maps outputs to the length and time (ns) of their files when the replay began.
@@ -138,4 +174,5 @@ class Replay(BaseModel):
     differing: int = 0
     error: str | None = None
     started_by: str | None = None
+    stop: Stop | None = None
     commit: Commit | None = Field(default=None, exclude=True)

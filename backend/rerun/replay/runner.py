@@ -15,11 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from headwater.backend.rerun.replay.invocations import check
-from headwater.backend.rerun.replay.model import Invocation, Replay, ReplayState
+from headwater.backend.rerun.replay.model import Invocation, Replay, ReplayState, Step
 from headwater.errors import HeadwaterError
 from headwater.spark_listener.replay import VARIABLE, ReplayOrder
 
 CANCEL = "cancel"  # a file in the replay's folder: stop
+StopReason = Callable[[], str | None]  # why a replay must stop now; None: it need not
 _POLL = 1.0  # seconds between two looks at the limits
 KEPT_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "JAVA_HOME", "SPARK_HOME", "VIRTUAL_ENV")
 
@@ -32,8 +33,16 @@ class ReplayStoppedError(HeadwaterError):
     """The replay was cancelled, or reached a limit."""
 
 
-def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -> None:
+def run_steps(
+    replay: Replay,
+    folder: Path,
+    changed: Callable[[Replay], None],
+    *,
+    pause: Callable[[Step, Step | None, StopReason], None] = lambda *_: None,
+) -> None:
     """Run all steps. `changed` is called after each change of state.
+
+    `pause` is called before each step, with the step, the step before it, and the function that says why the replay must stop.
 
     Raises:
         ReplayFailedError: a program failed. The steps after it are not run.
@@ -44,6 +53,7 @@ def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -
     stop = _stop_reason(replay, folder)
     for number, step in enumerate(replay.steps, start=1):
         check(step.invocation)
+        pause(step, replay.steps[number - 2] if number > 1 else None, stop)
         order = folder / f"order-{number}.json"
         ReplayOrder(
             replay=replay.id, shadow=replay.shadow, exclude=replay.exclude, script_sha256=step.invocation.script_sha256,
@@ -73,7 +83,7 @@ def run_program(
     *,
     capturing: Mapping[str, str] | None = None,
     holding: Collection[int] = (),
-    stop: Callable[[], str | None] = lambda: None,
+    stop: StopReason = lambda: None,
 ) -> int:
     """Run a registered program and return its exit code. The variables in `capturing` turn capture on.
 
@@ -113,7 +123,7 @@ def run_program(
                     process.kill()
 
 
-def _stop_reason(replay: Replay, folder: Path) -> Callable[[], str | None]:
+def _stop_reason(replay: Replay, folder: Path) -> StopReason:
     """Return a function that says why the replay must stop now, if it must."""
     limits, began = replay.limits, time.monotonic()
 

@@ -32,6 +32,7 @@ from headwater.backend.rerun.replay.replay_settings import ReplaySettings
 from headwater.backend.rerun.replay.replayed_places import place_named
 from headwater.backend.rerun.replay.results import add_result
 from headwater.backend.rerun.replay.runner import CANCEL, run_steps
+from headwater.backend.rerun.replay.stops import Answer, give_answer, wait_at_stop
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graph.records import DataRoots
 from headwater.graph.stores import GraphStore
@@ -130,8 +131,12 @@ class Replays:
 
     def _step(self, work: Work, application: str) -> Step:
         script = work.script if application == work.edited else None
-        invocation = work.upstream.invocation(application, self._registry, script)
-        return Step(job=work.upstream.names.get(application, application), writes=work.upstream.writes(application), invocation=invocation)
+        return Step(
+            job=work.upstream.names.get(application, application),
+            reads=work.upstream.reads(application),
+            writes=work.upstream.writes(application),
+            invocation=work.upstream.invocation(application, self._registry, script),
+        )
 
     async def run(self, replay: Replay, changed: Callable[[Replay], None] = lambda _: None) -> Replay:
         """Run a planned replay to its end, in threads. `changed` is called after each step."""
@@ -145,7 +150,7 @@ class Replays:
         try:
             await asyncio.to_thread(check_unchanged, replay, self._sources)
             await asyncio.to_thread(limit_partial_results, self._folder)
-            await in_thread_left_behind(run_steps, replay, self._folder / replay.id, save)
+            await in_thread_left_behind(self._run_steps, replay, save)
             await asyncio.to_thread(check_unchanged, replay, self._sources)
             check_met(replay)
             replay.notes += notes_on_partial_results(replay.shadow)
@@ -160,6 +165,14 @@ class Replays:
             replay.ended_at = _now()
             save(replay)
         return replay
+
+    def _run_steps(self, replay: Replay, changed: Callable[[Replay], None]) -> None:
+        folder = self._folder / replay.id
+        if replay.kind == "step":
+            wait = partial(wait_at_stop, replay, folder=folder, sources=self._sources, changed=changed)
+            run_steps(replay, folder, changed, pause=lambda step, finished, stop: wait(step, finished, stop=stop))
+        else:
+            run_steps(replay, folder, changed)
 
     async def get(self, tenant: str, identifier: str) -> Replay | None:
         """Return the current state of a replay, or None if there is no such id.
@@ -194,6 +207,12 @@ class Replays:
                     f"The replay {identifier} was committed, and its folder is needed to undo that.", field="id", hint="Undo it, or wait."
                 )
             await asyncio.to_thread(shutil.rmtree, self._folder / identifier)
+        return found
+
+    async def answer(self, tenant: str, identifier: str, answer: Answer) -> Replay:
+        """Answer the stop at which a replay of the kind `step` waits. Raises like `stops.give_answer`."""
+        found = await self._known(tenant, identifier)
+        await asyncio.to_thread(give_answer, found, self._folder / identifier, answer)
         return found
 
     async def cancel(self, tenant: str, identifier: str) -> Replay:

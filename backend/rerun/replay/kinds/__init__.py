@@ -15,6 +15,7 @@ KINDS = {
     "verify": "verify:Verify",
     "what-if": "what_if:WhatIf",
     "refresh": "refresh:Refresh",
+    "step": "step:Step",
 }  # name -> module and class
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from headwater.backend.rerun.replay.invocations import Upstream
+from headwater.backend.rerun.replay.patch_file import Patch
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.model import Node, NodeKind, parse_id
 from headwater.graph.names import nodes_named
@@ -27,7 +28,8 @@ class ReplayRequest:
     """A request for a replay. `output` is the dataset to make again, and `dataset` the source whose records change.
 
     `where` and `rows` select records of `dataset`; of `output` where the kind traces backward. `rows` are (file, 0-based row).
-    `set_values` are the new values of the selected records by column, as text; None is NULL. `script` replaces a registered script: only
+    `set_values` are the new values of the selected records by column, as text; None is NULL. `patches` are new values of single records.
+    `script` replaces a registered script: only
     the operator of the home may name one.
     """
 
@@ -36,6 +38,7 @@ class ReplayRequest:
     where: str | None = None
     rows: Sequence[tuple[str, int]] = ()
     set_values: Mapping[str, str | None] = field(default_factory=dict)
+    patches: Sequence[Patch] = ()
     script: Path | None = None
 
 
@@ -103,7 +106,7 @@ def refuse_other_parts(request: ReplayRequest, name: str, kind: Kind) -> None:
     Raises:
         InvalidQueryError: the request has such a part.
     """
-    parts = ("dataset", "where", "rows", "set_values", "script")
+    parts = ("dataset", "where", "rows", "set_values", "patches", "script")
     if extra := [part for part in parts if getattr(request, part) not in (None, (), [], {}) and part not in kind.takes]:
         raise InvalidQueryError(
             f"A replay of the kind {name} takes no {extra[0]}.",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from headwater.backend.rerun.replay.invocations import Upstream, upstream_of
 from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, require
 from headwater.backend.rerun.replay.kinds.source_age import notes_on_newer_sources
-from headwater.backend.rerun.replay.kinds.source_records import select_source_records
+from headwater.backend.rerun.replay.kinds.source_records import SourceRecords, select_source_records
 from headwater.backend.rerun.replay.plan import applications_after, applications_between
 from headwater.errors import InvalidQueryError
 
@@ -16,22 +18,19 @@ from headwater.errors import InvalidQueryError
 class WhatIf:
     """See `Kind`. An edit keeps the type of its column: Spark casts the new value from text, and the program fails if it cannot."""
 
-    takes = frozenset({"dataset", "where", "rows", "set_values", "script"})
+    takes = frozenset({"dataset", "where", "rows", "set_values", "patches", "script"})
 
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
         """See `Kind`."""
         if request.script is not None:
             return await _with_script(request, request.script, sources)
         require(request.dataset, "dataset", "Name the dataset of the records to edit.")
+        if request.patches:
+            return await _with_patches(request, sources)
         if not request.set_values:
             raise InvalidQueryError("Neither an edit nor a script is given.", field="set", hint="For example: --set 'wind_speed = 9.8'.")
         chosen = await select_source_records(request, sources, "edited", reads_values=True, needs_part=False)
-        if missing := sorted(set(request.set_values) - chosen.columns):
-            raise InvalidQueryError(
-                f"{request.dataset} has no column {missing[0]!r}.",
-                field="set",
-                hint=f"Its columns are {', '.join(sorted(chosen.columns))}.",
-            )
+        _check_columns(request, request.set_values, chosen)
         upstream = await upstream_of(sources.graph, sources.tenant, chosen.output)
         values = dict(request.set_values)
         edits = {file: {str(row): values for row in rows} for file, rows in chosen.files.items()}
@@ -39,8 +38,41 @@ class WhatIf:
         return Work(output=chosen.output, upstream=upstream, applications=applications, edits=edits)
 
 
+def _check_columns(request: ReplayRequest, values: Iterable[str], chosen: SourceRecords) -> None:
+    if missing := sorted(set(values) - chosen.columns):
+        raise InvalidQueryError(
+            f"{request.dataset} has no column {missing[0]!r}.", field="set", hint=f"Its columns are {', '.join(sorted(chosen.columns))}."
+        )
+
+
+async def _with_patches(request: ReplayRequest, sources: Sources) -> Work:
+    """The work with a patch file. Each of its records must exist, and two lines must not give one value of a record."""
+    if request.where or request.rows or request.set_values:
+        raise InvalidQueryError(
+            "A patch file names its records and values itself.", field="patch", hint="Leave out --where, --row and --set."
+        )
+    edits: dict[str, dict[str, dict[str, str | None]]] = {}
+    outputs: dict[str, list[str]] = {}
+    for patch in request.patches:
+        one = replace(request, patches=(), where=patch.where, rows=() if patch.place is None else (patch.place,))
+        chosen = await select_source_records(one, sources, "edited", reads_values=True, needs_part=False)
+        _check_columns(request, patch.values, chosen)
+        outputs.setdefault(chosen.output, []).extend(chosen.datasets)
+        for file, rows in chosen.files.items():
+            for row in rows:
+                values = edits.setdefault(file, {}).setdefault(str(row), {})
+                if twice := sorted(set(values) & set(patch.values)):
+                    raise InvalidQueryError(f"Two patches give {twice[0]} of row {row} of {file}.", field="patch")
+                values |= patch.values
+    if len(outputs) > 1:
+        raise InvalidQueryError(f"The patched records reach {', '.join(outputs)}.", field="output", hint="Say which one to replay.")
+    output, datasets = next(iter(outputs.items()))
+    upstream = await upstream_of(sources.graph, sources.tenant, output)
+    return Work(output=output, upstream=upstream, applications=applications_between(upstream.flows, datasets, output), edits=edits)
+
+
 async def _with_script(request: ReplayRequest, script: Path, sources: Sources) -> Work:
-    if request.dataset or request.where or request.rows or request.set_values:
+    if request.dataset or request.where or request.rows or request.set_values or request.patches:
         raise InvalidQueryError("A replay has edited records or another script, not both.", field="script")
     if not await asyncio.to_thread(script.is_file):
         raise InvalidQueryError(f"There is no script {script}.", field="script")

@@ -1,0 +1,26 @@
+"""`step`: stop before each program, show the records that go in and what came out, and let the user change records or end the replay.
+
+The unit is the program: the jobs within one program run together. `stops` does the work at a stop.
+"""
+
+from __future__ import annotations
+
+from headwater.backend.rerun.replay.invocations import upstream_of
+from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, require
+from headwater.backend.rerun.replay.plan import in_order
+from headwater.errors import NotFoundError
+
+
+class Step:
+    """All programs upstream of the output run, one after the other. Records can be dropped or edited at each stop."""
+
+    takes: frozenset[str] = frozenset()
+
+    async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
+        """See `Kind`."""
+        output = await sources.find_dataset(require(request.output, "output", "Name the dataset to make again."), "output")
+        upstream = await upstream_of(sources.graph, sources.tenant, output)
+        applications = in_order(upstream.flows, {flow.application for flow in upstream.flows})
+        if not applications:
+            raise NotFoundError(f"No recorded run wrote {output}.", hint="Run its program with `headwater run`.")
+        return Work(output=output, upstream=upstream, applications=applications)
