@@ -193,7 +193,7 @@ def test_a_step_replay_shows_records_and_applies_what_is_answered(pipeline: Pipe
     assert _changes(found) == _expected(edited, NAMES | {1: "uno"})
     assert "raw/a.csv:2  id = 3, k = 3, v = 3" in found["message"]
     assert "'nonsense' is no answer" in found["message"]
-    assert [note.partition(": ")[2].split(" file:")[0] for note in found["notes"]] == [
+    assert [note.partition(": ")[2].split(f" {pipeline.folder}")[0] for note in found["notes"]] == [
         "dropped record 2 of", 'set {"v": "50"} in record 0 of', "continued.", 'set {"name": "uno"} in record 1 of', "continued.",
     ]  # fmt: skip
     assert found["stop"] is None

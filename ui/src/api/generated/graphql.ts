@@ -140,6 +140,7 @@ export type ReplayKind =
   | 'EXCLUSIVE'
   | 'REFRESH'
   | 'SELECTIVE'
+  | 'STEP'
   | 'VERIFY'
   | 'WHAT_IF';
 
