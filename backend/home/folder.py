@@ -186,7 +186,7 @@ class Home:
 
     def announce(self, record: ServiceRecord) -> None:
         """Write `service.json`, so that the command line and the launcher find the service."""
-        stated = ServiceRecord(**{**asdict(record), "born": process_birth(record.pid)})
+        stated = ServiceRecord(**{**asdict(record), "born": _born(record.pid)})
         with NamedTemporaryFile("w", dir=self.path, prefix=".service-", delete=False, encoding="utf-8") as file:
             json.dump(asdict(stated), file)
         os.replace(file.name, self.service_file)
@@ -231,10 +231,10 @@ def _alive(record: ServiceRecord) -> bool:
         return False
     except PermissionError:
         pass  # it lives, as another user
-    return record.born is None or process_birth(record.pid) == record.born
+    return record.born is None or _born(record.pid) == record.born
 
 
-def process_birth(pid: int) -> str | None:
+def _born(pid: int) -> str | None:
     """Start time of a process in clock ticks since boot, if the system has it (proc(5), field 22 of stat)."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")

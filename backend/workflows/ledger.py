@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS cursor (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS run (
   id TEXT PRIMARY KEY, workflow TEXT NOT NULL, task TEXT NOT NULL, state TEXT NOT NULL, started_at TEXT NOT NULL, ended_at TEXT,
-  error TEXT, reads TEXT NOT NULL, shadow TEXT NOT NULL, process INTEGER, born TEXT, is_clean INTEGER NOT NULL DEFAULT 0
+  error TEXT, reads TEXT NOT NULL, shadow TEXT NOT NULL, is_clean INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS run_of_task ON run (workflow, task, started_at);
 CREATE TABLE IF NOT EXISTS move (
@@ -89,8 +89,6 @@ class Run:
     error: str | None = None
     reads: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
     shadow: str = ""
-    process: int | None = None
-    born: str | None = None
     is_clean: bool = False
 
 
@@ -182,11 +180,6 @@ class Ledger:
             columns = "id, workflow, task, state, started_at, reads, shadow"
             database.execute(f"INSERT INTO run ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
-    def note_process(self, run: str, process: int, born: str | None) -> None:
-        """Record the process of a run's program."""
-        with self._writing() as database:
-            database.execute("UPDATE run SET process = ?, born = ? WHERE id = ?", [process, born, run])
-
     def commit(self, run: Run, blocks: Mapping[str, tuple[int, NewBlock]], cursors: Mapping[str, int], moves: Sequence[Move]) -> None:
         """Record that a run succeeded, with its blocks, its cursors, and the moves to make. The run counts from here on."""
         with self._writing() as database:
@@ -217,7 +210,7 @@ class Ledger:
     def note_clean(self, run: str) -> None:
         """Record that nothing of a run is left to be done or removed."""
         with self._writing() as database:
-            database.execute("UPDATE run SET is_clean = 1, process = NULL, born = NULL WHERE id = ?", [run])
+            database.execute("UPDATE run SET is_clean = 1 WHERE id = ?", [run])
 
     def unfinished(self, workflow: str) -> list[Run]:
         """The runs with moves, lineage or folders that are left, the earliest first."""
@@ -240,12 +233,12 @@ class Ledger:
         return str(rows[0][0]) if rows else None
 
     def _runs(self, condition: str, *values: Any) -> list[Run]:
-        columns = "id, workflow, task, state, started_at, ended_at, error, reads, shadow, process, born, is_clean"
+        columns = "id, workflow, task, state, started_at, ended_at, error, reads, shadow, is_clean"
         rows = self._read(f"SELECT {columns} FROM run WHERE {condition}", *values)
         return [
             Run(
                 id=row[0], workflow=row[1], task=row[2], state=RunState(row[3]), started_at=row[4], ended_at=row[5], error=row[6],
-                reads=json.loads(row[7]), shadow=row[8], process=row[9], born=row[10], is_clean=bool(row[11]),
+                reads=json.loads(row[7]), shadow=row[8], is_clean=bool(row[9]),
             )
             for row in rows
         ]  # fmt: skip

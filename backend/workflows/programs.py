@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from headwater.backend.home.folder import process_birth
 from headwater.backend.rerun.replay.invocations import check
 from headwater.backend.rerun.replay.model import Invocation
 from headwater.backend.rerun.replay.runner import KEPT_VARIABLES
@@ -114,7 +113,6 @@ def run_program(
     variables: Mapping[str, str],
     *,
     holding: int,
-    started: Callable[[int, str | None], None],
     stop: Callable[[], str | None],
 ) -> None:
     """Run a program to its end. It holds the open file `holding`, so that one can see that it still runs.
@@ -145,11 +143,10 @@ def run_program(
         ) as process,
     ):
         try:
-            started(process.pid, process_birth(process.pid))
             reason = _wait(process, stop)
         finally:
             if process.poll() is None:
-                kill_group(process.pid)
+                kill_process(process.pid)
     if reason is not None:
         raise TaskFailedError(reason, hint="Nothing was committed.")
     if process.returncode:
@@ -170,10 +167,12 @@ def captured_variables(task: Task, invocation: Invocation, places: Places, paren
     return {**{f"HEADWATER_{name}": str(value) for name, value in ours.items()}, **parent, VARIABLE: str(order)}
 
 
-def kill_group(process: int) -> None:
-    """Kill a program with its children."""
+def kill_process(process: int) -> None:
+    """Kill a program with the other processes of its group, or one that it started."""
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process, signal.SIGKILL)
+        if os.getpgid(process) == process:
+            os.killpg(process, signal.SIGKILL)
+        os.kill(process, signal.SIGKILL)
 
 
 def _wait(process: subprocess.Popen[bytes], stop: Callable[[], str | None]) -> str | None:

@@ -9,17 +9,18 @@ import fcntl
 import logging
 import os
 import shutil
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from headwater.backend.home.folder import process_birth
 from headwater.backend.workflows.ledger import Ledger, MoveKind, Run, RunState
 from headwater.backend.workflows.lineage import MakeDelivery, deliver_lineage
-from headwater.backend.workflows.programs import kill_group
+from headwater.backend.workflows.programs import kill_process
 from headwater.backend.workflows.shadow import make_move, remove_shadow
 from headwater.errors import UnavailableError
 
+_POLL = 0.02  # seconds
 _MOST_FOLDERS = 100  # of runs, with the logs of their programs
 _log = logging.getLogger("headwater.workflows")
 
@@ -76,18 +77,42 @@ def hold_run(folder: Path) -> Iterator[int]:
 
 
 def _end_program(run: Run, folder: Path) -> None:
-    """End the program of a run whose Headwater is gone, and wait until it has ended, because it may still write to the shadow."""
-    if run.process is not None and run.born is not None and process_birth(run.process) == run.born:
-        _log.warning("ending the program of the interrupted run %s (process %d)", run.id, run.process)
-        kill_group(run.process)
+    """End the program of a run whose Headwater is gone, and wait until it has ended, because it may still write to the shadow.
+
+    The program holds the folder of its run. Where the system does not show who does, the program runs to its own end.
+    """
     try:
         holding = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
         return
     try:
-        fcntl.flock(holding, fcntl.LOCK_EX)
+        while not _is_free(holding):
+            for process in _holders(folder):
+                _log.warning("ending the program of the interrupted run %s (process %d)", run.id, process)
+                kill_process(process)
+            time.sleep(_POLL)
     finally:
         os.close(holding)
+
+
+def _is_free(holding: int) -> bool:
+    try:
+        fcntl.flock(holding, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _holders(folder: Path) -> list[int]:
+    """The other processes of this user that have a folder open."""
+    real = os.path.realpath(folder)
+    found = []
+    for place in Path("/proc").glob("[0-9]*/fd"):
+        process = int(place.parent.name)
+        with suppress(OSError):  # the process has ended, or is another user's
+            if process != os.getpid() and any(str(file.readlink()) == real for file in place.iterdir()):
+                found.append(process)
+    return found
 
 
 def _remove_old_folders(folder: Path) -> None:

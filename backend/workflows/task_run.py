@@ -74,10 +74,7 @@ class TaskRun:
         bound += [self._bind_output(each, places.shadow) for each in self.task.outputs]
         arguments, variables = bind_parameters(bound, folder)
         variables |= captured_variables(self.task, invocation, places, parent)
-        run_program(
-            invocation, places, arguments, variables, holding=holding, stop=time_limit(self.task.seconds),
-            started=lambda process, birth: self.ledger.note_process(run.id, process, birth),
-        )  # fmt: skip
+        run_program(invocation, places, arguments, variables, holding=holding, stop=time_limit(self.task.seconds))
         self._check_blocks()
         self._commit(run, places.shadow)
 

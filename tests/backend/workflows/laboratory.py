@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-import subprocess
-import sys
+import os
+import shutil
+import signal
+import traceback
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from headwater.backend.workflows import TaskResult, Workflows
+from headwater.backend.workflows import TaskResult, Workflows, recovery, shadow, task_run
+from headwater.backend.workflows.ledger import Ledger
 from headwater.graph.records import DataRoots
 from headwater.spark_listener.invocation import script_sha256
 from headwater.spark_listener.registry import Program, Registry
@@ -112,15 +117,50 @@ def task(program: str, inputs: list[dict[str, str]], output: str, mode: str = "d
     }  # fmt: skip
 
 
-def run_elsewhere(folder: Path, *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the workflow of a laboratory in a process of its own, which may be killed."""
-    command = [sys.executable, "-m", "tests.backend.workflows.laboratory", str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+def run_and_die(folder: Path, step: int, **options: Any) -> bool:
+    """Run the workflow of a laboratory in another process that is killed at a step, and return whether it was. Steps count from 1."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # a process with threads forks: the child starts anew
+        child = os.fork()
+    if child == 0:
+        try:
+            _count_steps(step)
+            Laboratory(folder).run(**options)
+            os._exit(0)
+        except BaseException:  # noqa: BLE001 - the child must not return into the test
+            traceback.print_exc()
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    if os.WIFEXITED(status):
+        assert os.WEXITSTATUS(status) == 0, "the run raised an error"
+    return os.WIFSIGNALED(status)
+
+
+def _count_steps(last: int) -> None:
+    """Kill this process at the step with a number. Each call that changes the ledger, files or a process has a step before and after."""
+    number = itertools.count(1)
+
+    def wrap(place: Any, name: str) -> None:
+        real = getattr(place, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            if next(number) == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+            result = real(*arguments, **options)
+            if next(number) == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        setattr(place, name, call)
+
+    for name in ("add_source_block", "start", "commit", "complete", "fail", "note_clean"):
+        wrap(Ledger, name)
+    for place, name in (
+        (task_run, "make_shadow"), (task_run, "run_program"), (task_run, "read_output"), (task_run, "plan_move"), (recovery, "make_move"),
+        (shadow, "sync"), (shadow, "exchange_folders"), (Path, "rename"), (recovery, "remove_shadow"), (shutil, "rmtree"),
+    ):  # fmt: skip
+        wrap(place, name)
 
 
 def _no_delivery() -> NoReturn:
     raise AssertionError("These programs have no lineage.")
-
-
-if __name__ == "__main__":
-    Laboratory(Path(sys.argv[1])).run()
