@@ -15,6 +15,7 @@ from headwater.backend.cli.output import Format, emit, note, report
 from headwater.backend.home.settings import load_settings
 from headwater.backend.workflows import TaskResult, Workflows
 from headwater.backend.workspace import Workspace
+from headwater.errors import InvalidInputError
 
 app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Run registered programs block by block.")
 T = TypeVar("T")
@@ -70,6 +71,9 @@ def run(
     task: Annotated[
         list[str] | None, typer.Option("--task", metavar="TASK", help="Run only this task; repeatable.", show_default=False)
     ] = None,
+    trigger: Annotated[
+        str | None, typer.Option(metavar="TRIGGER", help="Run the tasks of this trigger, as if it fired.", show_default=False)
+    ] = None,
     start_over: Annotated[
         bool, typer.Option("--start-over", help="Let the tasks read everything again, and replace what they wrote.")
     ] = False,
@@ -86,13 +90,17 @@ def run(
       headwater workflow run news
 
       headwater workflow run news --task tagging
+
+      headwater workflow run news --trigger night
     """
+    if task and trigger:
+        raise InvalidInputError("Either --task or --trigger chooses the tasks.", field="trigger", hint="Leave one of them out.")
 
     async def work(workspace: Workspace) -> list[TaskResult]:
         workflows = workspace.workflows()
         try:
             return await asyncio.to_thread(
-                workflows.run, name, tasks=task, starts_over=start_over, changed=lambda result: _show(result, workflows)
+                workflows.run, name, tasks=task, trigger=trigger, starts_over=start_over, changed=lambda result: _show(result, workflows)
             )
         finally:
             await workspace.settle()

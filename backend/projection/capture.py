@@ -13,7 +13,7 @@ from posixpath import basename
 from typing import Any
 
 from headwater.backend.projection.dataset_names import stated_dataset
-from headwater.backend.projection.facets import given, mapping, objects, required
+from headwater.backend.projection.facets import block_mode, given, mapping, objects, required
 from headwater.backend.projection.statement import Statement
 from headwater.backend.projection.tasks import state_tasks
 from headwater.errors import InvalidCaptureError, InvalidInputError
@@ -103,7 +103,7 @@ def _state_sink(
     is_part = bool(sink.get("dynamic")) or bool(within_dataset(str(sink.get("path") or ""), namespace, name))
     block = _BLOCKS.get(str(sink.get("mode")).lower())
     about = given(
-        block="delta" if block and is_part else block,
+        block=block_mode(sink.get("block"), "delta" if block and is_part else block),
         path=sink.get("path"),
         format=sink.get("format"),
         partition_columns=sink.get("partition_columns"),

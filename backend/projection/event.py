@@ -14,7 +14,7 @@ from headwater.backend.projection.actors import ACTOR, state_actor
 from headwater.backend.projection.dataset_names import is_whole, name_of, names_among, part_of
 from headwater.backend.projection.datasets import quality_of_part, state_dataset
 from headwater.backend.projection.descriptions import state_facets, state_quality
-from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
+from headwater.backend.projection.facets import block_mode, facet_properties, given, mapping, objects, required, text
 from headwater.backend.projection.statement import Statement
 from headwater.backend.projection.tasks import STAGES, state_stages
 from headwater.errors import InvalidEventError, InvalidInputError
@@ -212,4 +212,5 @@ def _state_version(
     change = None if is_part else text(mapping(facets.get("lifecycleStateChange")).get("lifecycleStateChange"))
     about = facet_properties(output.get("outputFacets")) | facet_properties(quality_of_part(output))
     about |= facet_properties({"version": facets["version"]} if "version" in facets else {})
-    statement.describe(version, about | given(block="base" if change in _BASE else None, writtenAt=written_at), ranks=ranks)
+    block = block_mode(mapping(facets.get("headwater_block")).get("mode"), "base" if change in _BASE else None)
+    statement.describe(version, about | given(block=block, writtenAt=written_at), ranks=ranks)

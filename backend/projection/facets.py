@@ -20,6 +20,11 @@ _OWN = frozenset({
 })  # fmt: skip
 
 
+def block_mode(stated: Any, inferred: str | None) -> str | None:
+    """The effect of a write on its dataset: what a workflow stated, else what follows from the write."""
+    return stated if stated in ("base", "delta") else inferred
+
+
 def facet_properties(facets: Any) -> dict[str, Any]:
     """The facets of a map as properties."""
     properties: dict[str, Any] = {}

@@ -225,6 +225,11 @@ class Ledger:
         query = "SELECT channel, sequence FROM block WHERE workflow = (SELECT workflow FROM run WHERE id = ?) AND run = ?"
         return dict(self._read(query, run, run))
 
+    def modes_of_run(self, run: str) -> dict[str, str]:
+        """The modes of the blocks that a run wrote, by the paths of their channels."""
+        query = "SELECT c.path, b.mode FROM block b JOIN channel c ON c.workflow = b.workflow AND c.name = b.channel WHERE "
+        return dict(self._read(f"{query} b.workflow = (SELECT workflow FROM run WHERE id = ?) AND b.run = ?", run, run))
+
     def earlier_exchange(self, run: Run, channel: str) -> str | None:
         """The shadow of the run that replaced a channel before `run` did. The shadow holds the folder before that."""
         query = "SELECT run.shadow FROM move JOIN run ON run.id = move.run WHERE run.workflow = ? AND move.channel = ? "

@@ -15,9 +15,12 @@ from headwater.backend.workflows.shadow import PREFIX
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import Manifest
 from headwater.graph.associations.segment import Segment
+from headwater.paths import split_root
 from headwater.spark_listener.delivery.leftovers import Delivery, deliver_leftovers
 from headwater.spark_listener.spool import Item, SpoolFolder, applications
 from headwater.spark_listener.spool.log import ItemKind
+
+_SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/DatasetFacet"
 
 
 class MakeDelivery(Protocol):
@@ -26,28 +29,44 @@ class MakeDelivery(Protocol):
     def __call__(self) -> Delivery: ...
 
 
-def deliver_lineage(home: Path, shadow: Path, make_delivery: MakeDelivery) -> list[str]:
+def deliver_lineage(home: Path, shadow: Path, modes: Mapping[str, str], make_delivery: MakeDelivery) -> list[str]:
     """Deliver what the program of a committed run spooled, and return why parts were refused. Can be called again after a crash.
+
+    `modes` has the mode of the new block of each channel, by the channel's path.
 
     Raises:
         UnavailableError: the log does not answer; what was not delivered stays.
     """
     if not applications(home / "spool"):
         return []
-    return deliver_leftovers(home / "spool", _BlockDelivery(make_delivery(), shadow), patience=10.0).refused
+    return deliver_leftovers(home / "spool", _BlockDelivery(make_delivery(), shadow, modes), patience=10.0).refused
 
 
 class _BlockDelivery:
-    """Delivers items with the shadow's name removed from all their texts."""
+    """Delivers items with the shadow's name removed from all their texts, and the modes of blocks stated."""
 
-    def __init__(self, delivery: Delivery, shadow: Path) -> None:
+    def __init__(self, delivery: Delivery, shadow: Path, modes: Mapping[str, str]) -> None:
         self._delivery = delivery
+        self._modes = modes
         name = shadow.name.removeprefix(PREFIX)
         self._names = (f"{PREFIX}{name}/", f"{PREFIX}{name}%2F")
 
     def send(self, item: Item, folder: SpoolFolder) -> None:
         body = _with_files(item, folder) if item.kind is ItemKind.CAPTURE else item.body
-        self._delivery.send(replace(item, body=_map_texts(body, self._place)), folder)
+        body = _map_texts(body, self._place)
+        self._delivery.send(replace(item, body=self._with_modes(body, item.kind)), folder)
+
+    def _with_modes(self, body: dict[str, Any], kind: ItemKind) -> dict[str, Any]:
+        if kind is ItemKind.CAPTURE:
+            sink = body.get("sink")
+            if sink and (mode := self._modes.get(sink["dataset"]["name"])):
+                return {**body, "sink": {**sink, "block": mode}}
+            return body
+        for output in body.get("outputs") or ():
+            if mode := self._modes.get(_dataset_name(output)):
+                facets = output.setdefault("facets", {})
+                facets["headwater_block"] = {"_producer": body.get("producer"), "_schemaURL": _SCHEMA, "mode": mode}
+        return body
 
     def _place(self, text: str) -> str:
         for name in self._names:
@@ -71,6 +90,10 @@ def _with_files(item: Item, folder: SpoolFolder) -> Mapping[str, Any]:
             raise InvalidCaptureError(f"Segment {entry.name} cannot be read: {error}.", field="$.segments") from error
         entries.append({**stated, "files": [file.to_json() for file in footer.files], "runs": [list(run) for run in footer.runs]})
     return {**item.body, "segments": entries}
+
+
+def _dataset_name(output: Mapping[str, Any]) -> str:
+    return split_root(str(output.get("name"))).root
 
 
 def _map_texts(value: Any, change: Callable[[str], str]) -> Any:

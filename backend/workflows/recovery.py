@@ -50,7 +50,7 @@ def finish_run(ledger: Ledger, run: Run, folder: Path, make_delivery: MakeDelive
         ledger.complete(run.id)
     if run.state in (RunState.COMMITTED, RunState.COMPLETE):
         try:
-            refused = deliver_lineage(folder / "home", Path(run.shadow), make_delivery)
+            refused = deliver_lineage(folder / "home", Path(run.shadow), ledger.modes_of_run(run.id), make_delivery)
             warnings = [f"Lineage of {run.task} was refused: {reason}" for reason in refused]
         except UnavailableError as error:
             return [f"The lineage of {run.task} waits for the next run of the workflow: {error}"]

@@ -107,6 +107,7 @@ class Workflows:
         name: str,
         *,
         tasks: Sequence[str] | None = None,
+        trigger: str | None = None,
         starts_over: bool = False,
         changed: Callable[[TaskResult], None] = lambda _: None,
     ) -> list[TaskResult]:
@@ -115,15 +116,21 @@ class Workflows:
         Args:
             name: the workflow.
             tasks: the tasks to run, all by default.
+            trigger: a trigger of the workflow that names the tasks to run.
             starts_over: the tasks read everything again, and their outputs replace their channels.
             changed: called with each result.
 
         Raises:
-            NotFoundError: there is no such workflow or task.
+            NotFoundError: there is no such workflow, task or trigger.
             UnavailableError: the workflow runs now.
             SourceUnavailableError: the folder of a source is gone.
         """
         workflow = self.get(name)
+        if trigger is not None:
+            if trigger not in workflow.triggers:
+                known = ", ".join(workflow.triggers) or "none"
+                raise NotFoundError(f"The workflow {name} has no trigger {trigger}.", hint=f"Its triggers are {known}.")
+            tasks = workflow.triggers[trigger].run
         if unknown := [task for task in tasks or () if task not in workflow.tasks]:
             raise NotFoundError(f"The workflow {name} has no task {unknown[0]}.", hint=f"Its tasks are {', '.join(workflow.tasks)}.")
         _, problems = self._check(workflow, Path(self.ledger.workflows()[name][1]))

@@ -38,9 +38,10 @@ def change_word(chance: random.Random, text: list[str]) -> list[str]:
 
 def articles(day: int) -> list[dict[str, object]]:
     """The articles of a day, in the order of their ids."""
-    chance = random.Random(day)
+    chance = random.Random(day)  # noqa: S311 - for a corpus, not for a secret
     own = [sentences(chance) for _ in range(len(SITES) * PER_SITE)]
-    before = [sentences(each) for each in [random.Random(day - 1)] for _ in range(8)] if day > 1 else own
+    yesterday = random.Random(day - 1)  # noqa: S311
+    before = [sentences(yesterday) for _ in range(8)] if day > 1 else own
     found = []
     for number, text in enumerate(own):
         site = SITES[number % len(SITES)]

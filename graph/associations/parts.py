@@ -212,6 +212,7 @@ class Sink(Wire):
     - `numbered`: files whose rows the table numbers, if they are few.
     - `merge`: the command was MERGE, `plain` or with clauses for rows that the source does not match (`by_source`).
     - `failure_reasons`: by the keys of a table of inputs that failed in an actor.
+    - `block`: the effect on the dataset that a workflow stated.
     """
 
     boundary: int
@@ -225,6 +226,7 @@ class Sink(Wire):
     committed: tuple[WrittenFile, ...] = ()
     numbered: tuple[NumberedFile, ...] = ()
     merge: str | None = None
+    block: str | None = None
     failure_reasons: Mapping[str, Any] | None = key("failureReasons", default=None)
 
     @property
