@@ -163,7 +163,8 @@ def _check_readings(ledger: Ledger, document: Mapping[str, Any]) -> None:
             for run in runs:
                 if run.task == name:
                     numbers = list(run.reads[each["channel"]]["new"])
-                    read = numbers if numbers[:1] <= read[-1:] else read + numbers  # it starts over with what it has read
+                    is_again = bool(numbers and read) and numbers[0] <= read[-1]  # it starts over
+                    read = numbers if is_again else read + numbers
             assert [number for number in read if number >= start] == expected
 
 
@@ -179,11 +180,7 @@ def _recompute(lab: Laboratory, document: Mapping[str, Any]) -> dict[str, Counte
             "pairs": ["+".join(sorted(pair)) for pair in itertools.combinations(lines, 2)],
             "total": [str(len(lines))],
         }
-        content[task["outputs"][0]["channel"]] = made[task["program"]]
-    is_empty = _channels_without_data(lab, document)
-    return {name: Counter([] if name in is_empty else content[name]) for name in _written(document)}
-
-
-def _channels_without_data(lab: Laboratory, document: Mapping[str, Any]) -> set[str]:
-    """The channels of tasks that never had anything to read, so that their programs never ran."""
-    return {name for name in _written(document) if not lab.workflows.ledger.blocks("flow", name)}
+        output = task["outputs"][0]["channel"]
+        has_run = bool(lab.workflows.ledger.blocks("flow", output))  # a task without anything to read does not run
+        content[output] = made[task["program"]] if has_run else []
+    return {name: Counter(content[name]) for name in _written(document)}
