@@ -2,8 +2,8 @@
 
 Usage: corpus.py FOLDER DAY
 
-The same day always has the same articles. Each site puts its own lines around every article, and some articles are copies of
-earlier ones from another site, with a word or two changed.
+A day always has the same articles. Each site puts its own lines around its articles. Some articles are copies of earlier ones
+from another site, with a word or two changed.
 """
 
 import json

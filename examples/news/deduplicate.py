@@ -1,4 +1,4 @@
-"""Keep the new articles of which no earlier article has half of the hashes.
+"""Keep the new articles that share less than half of their hashes with each earlier article.
 
 Usage: deduplicate.py --new FOLDER… --old FOLDER… --unique FOLDER
 """

@@ -1,4 +1,4 @@
-"""Find the lines that a site puts around its articles: a line is one from the day on which four articles of the site have had it.
+"""Find the lines that a site puts around its articles. A line is a template as soon as four articles of the site have had it.
 
 Usage: detect_templates.py --articles FILE… --templates FOLDER
 """
