@@ -1,6 +1,6 @@
 """Reads records back from the files that a run read or wrote, as they were.
 
-reading            reader, shapes; compression; lines and marks (long files of lines); text_values
+reading            reader, read_files, shapes; compression; lines and marks (long files of lines); text_values
 formats            formats/, one module each, and shared modules: base, line_records, multiline, objects, keyed_rows, dialect,
                    csv_names, loaded_records, record_places, local_files
 column names       column_names

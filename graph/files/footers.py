@@ -17,7 +17,7 @@ from headwater.errors import SourceChangedError
 from headwater.graph.duck.memory_tables import Database
 from headwater.graph.duck.sql import Untranslatable
 from headwater.graph.duck.types import INTEGERS, duckdb_type
-from headwater.graph.files.reader import HIDDEN, ReadFile
+from headwater.graph.files.read_files import HIDDEN, ReadFile
 from headwater.graph.records import FileBlock
 
 

@@ -17,7 +17,7 @@ from headwater.errors import UnsupportedError
 from headwater.graph.duck.memory_tables import Database
 from headwater.graph.duck.sql import quoted
 from headwater.graph.files.footers import Footer, read_footers
-from headwater.graph.files.reader import HIDDEN, ReadFile
+from headwater.graph.files.read_files import HIDDEN, ReadFile
 from headwater.graph.records.decode import Longs
 
 _FEW = 1_000  # rows in one statement

@@ -20,7 +20,7 @@ from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.duck import memory_tables
 from headwater.graph.duck.memory_tables import Columns
 from headwater.graph.files.formats import get_format
-from headwater.graph.files.reader import FILE, ROW
+from headwater.graph.files.read_files import FILE, ROW
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore

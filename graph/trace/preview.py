@@ -11,7 +11,7 @@ from headwater.errors import HeadwaterError, InvalidQueryError
 from headwater.graph.duck.sql import quoted
 from headwater.graph.files.footers import NoParquetError
 from headwater.graph.files.formats import get_format
-from headwater.graph.files.reader import FILE, ROW
+from headwater.graph.files.read_files import FILE, ROW
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore

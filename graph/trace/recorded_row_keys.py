@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.parquet as pq
 
-from headwater.graph.files.reader import query_kept_rows
+from headwater.graph.files.read_files import query_kept_rows
 from headwater.graph.records import FileBlock
 from headwater.graph.records.decode import longs_of
 from headwater.graph.storage.row_keys import KeyColumn, position_of, without_padding

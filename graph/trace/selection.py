@@ -18,7 +18,7 @@ from headwater.graph.duck.memory_tables import Database
 from headwater.graph.duck.sql import quoted
 from headwater.graph.files.footers import Footer, make_parquet_error, read_footers
 from headwater.graph.files.formats import get_format
-from headwater.graph.files.reader import FILE, LINE, ROW, WantedRows
+from headwater.graph.files.read_files import FILE, LINE, ROW, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import uri_of
 from headwater.graph.storage.duck import faults

@@ -16,7 +16,8 @@ from headwater.graph.associations import Boundary, Manifest, Source
 from headwater.graph.duck import memory_tables
 from headwater.graph.duck.memory_tables import Columns, Database
 from headwater.graph.files.formats import get_format
-from headwater.graph.files.reader import Reader, ReadFile, query_kept_rows
+from headwater.graph.files.read_files import ReadFile, query_kept_rows
+from headwater.graph.files.reader import Reader
 from headwater.graph.files.row_ids import TableRows
 from headwater.graph.files.shapes import Shape, find_partition_values
 from headwater.graph.files.table_cache import TableCache

@@ -17,7 +17,7 @@ from headwater.graph.files.avro_blocks import AvroBlocks, load_avro
 from headwater.graph.files.column_names import UNCERTAIN, ColumnNames
 from headwater.graph.files.formats.base import Format
 from headwater.graph.files.formats.loaded_records import choose_rows, load_records
-from headwater.graph.files.reader import Reader, ReadFile, WantedRows
+from headwater.graph.files.read_files import FileReader, ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
 
@@ -48,15 +48,15 @@ class Avro(Format):
     def unreadable_reason(self) -> str | None:
         return None
 
-    def find_first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+    def find_first_of_split(self, reader: FileReader, file: ReadFile, shape: Shape, start: int) -> int:
         del shape
         return reader.find_avro_blocks(file).count_before(start)
 
-    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+    def count_records(self, reader: FileReader, database: Database, shape: Shape, file: ReadFile) -> int:
         del database, shape
         return reader.find_avro_blocks(file).records
 
-    def find_column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+    def find_column_names(self, reader: FileReader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
         del database
         if not self.has_reliable_columns(shape):
             return [UNCERTAIN] * len(files)
@@ -70,7 +70,7 @@ class Avro(Format):
 
     def make_query(
         self,
-        reader: Reader,
+        reader: FileReader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],
@@ -87,7 +87,7 @@ class Avro(Format):
         )
 
 
-def _list_names(reader: Reader, file: ReadFile) -> ColumnNames:
+def _list_names(reader: FileReader, file: ReadFile) -> ColumnNames:
     try:
         schema = reader.find_avro_blocks(file).schema
     except (OSError, UnsupportedError):
@@ -119,7 +119,7 @@ def _find_renaming_options(options: Mapping[str, Any]) -> str | None:
 
 
 def _read_columns(
-    reader: Reader, file: ReadFile, shape: Shape, rows: Longs | None, computed_columns: frozenset[str]
+    reader: FileReader, file: ReadFile, shape: Shape, rows: Longs | None, computed_columns: frozenset[str]
 ) -> tuple[Longs, pa.Table]:
     blocks = reader.find_avro_blocks(file)
     fields = _list_fields(blocks, file)

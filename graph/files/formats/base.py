@@ -21,7 +21,7 @@ from headwater.graph.records.decode import Longs
 if TYPE_CHECKING:
     from headwater.graph.associations import Sink, Source
     from headwater.graph.duck.memory_tables import Database
-    from headwater.graph.files.reader import Reader, ReadFile, WantedRows
+    from headwater.graph.files.read_files import FileReader, ReadFile, WantedRows
     from headwater.graph.files.row_ids import TableRows
     from headwater.graph.files.shapes import Shape
     from headwater.graph.storage.row_keys import KeyColumn
@@ -91,7 +91,7 @@ class Format:
         record_column = lower_options.get("columnnameofcorruptrecord", "_corrupt_record").lower()
         return self.has_columns and not any(name.lower() in (record_column, "_corrupt_record") for name, _ in shape.columns)
 
-    def find_column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+    def find_column_names(self, reader: FileReader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
         """Return for each file the names of its values, whatever a manifest says. Never raises because of a file's content."""
         return [ColumnNames(self.has_reliable_columns(shape))] * len(files)
 
@@ -158,7 +158,7 @@ class Format:
         del look, path, log
         return None
 
-    def find_first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+    def find_first_of_split(self, reader: FileReader, file: ReadFile, shape: Shape, start: int) -> int:
         """Return the number of the first record in the split that begins at byte `start`.
 
         Raises:
@@ -167,16 +167,16 @@ class Format:
         """
         raise self._make_refusal()
 
-    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+    def count_records(self, reader: FileReader, database: Database, shape: Shape, file: ReadFile) -> int:
         """Return the number of records in a file. Raises as `find_first_of_split` does."""
         raise self._make_refusal()
 
-    def find_line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
+    def find_line_numbers(self, reader: FileReader, file: ReadFile, shape: Shape) -> Longs | None:
         """Return the 1-based line of each record. None if records are not lines. Raises as `find_first_of_split` does."""
         del reader, file, shape
         return None
 
-    def find_byte_ranges(self, reader: Reader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
+    def find_byte_ranges(self, reader: FileReader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
         """Return the first byte of each record, and the byte after its line end. None if records are not lines.
 
         Raises as `find_first_of_split` does.
@@ -186,7 +186,7 @@ class Format:
 
     def make_query(
         self,
-        reader: Reader,
+        reader: FileReader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],

@@ -10,7 +10,7 @@ from headwater.errors import UnsupportedError
 from headwater.graph.duck.memory_tables import Database
 from headwater.graph.files.formats.base import Format
 from headwater.graph.files.formats.loaded_records import choose_rows, load_records
-from headwater.graph.files.reader import Reader, ReadFile, WantedRows
+from headwater.graph.files.read_files import FileReader, ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
 
@@ -26,17 +26,17 @@ class Binary(Format):
     def unreadable_reason(self) -> str | None:
         return None
 
-    def find_first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+    def find_first_of_split(self, reader: FileReader, file: ReadFile, shape: Shape, start: int) -> int:
         del reader, file, shape, start
         return 0
 
-    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+    def count_records(self, reader: FileReader, database: Database, shape: Shape, file: ReadFile) -> int:
         del reader, database, shape, file
         return 1
 
     def make_query(
         self,
-        reader: Reader,
+        reader: FileReader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],

@@ -29,7 +29,7 @@ from headwater.graph.files.formats.line_records import LineFormat, Texts
 from headwater.graph.files.formats.loaded_records import choose_rows
 from headwater.graph.files.formats.multiline import Record, check_comment, is_multiline, split_records
 from headwater.graph.files.lines import LineRules, read_whole_text
-from headwater.graph.files.reader import Reader, ReadFile
+from headwater.graph.files.read_files import FileReader, ReadFile
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
 
@@ -44,7 +44,7 @@ class Csv(LineFormat):
         names = [name for name, _ in shape.columns]
         return super().has_reliable_columns(shape) and len(names) > 1 and not any(_MADE_UP.fullmatch(name) for name in names)
 
-    def find_column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+    def find_column_names(self, reader: FileReader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
         del database
         if not self.has_reliable_columns(shape):
             return [UNCERTAIN] * len(files)
@@ -57,17 +57,17 @@ class Csv(LineFormat):
         lower_options = {name.lower(): str(value) for name, value in options.items()}
         return "multiline", lower_options.get("header", "false").lower(), lower_options.get("comment", ""), Dialect.from_options(options)
 
-    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+    def count_records(self, reader: FileReader, database: Database, shape: Shape, file: ReadFile) -> int:
         return (
             len(_list_records(file, shape)) if is_multiline(dict(shape.options)) else super().count_records(reader, database, shape, file)
         )
 
-    def find_line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
+    def find_line_numbers(self, reader: FileReader, file: ReadFile, shape: Shape) -> Longs | None:
         if not is_multiline(dict(shape.options)):
             return super().find_line_numbers(reader, file, shape)
         return np.array([record.line for record in _list_records(file, shape)], np.int64)
 
-    def read_texts(self, reader: Reader, file: ReadFile, shape: Shape, rows: Longs | None, *, is_strict: bool) -> Texts:
+    def read_texts(self, reader: FileReader, file: ReadFile, shape: Shape, rows: Longs | None, *, is_strict: bool) -> Texts:
         if not is_multiline(dict(shape.options)):
             return super().read_texts(reader, file, shape, rows, is_strict=is_strict)
         names, dialect, records = [name for name, _ in shape.columns], Dialect.from_options(dict(shape.options)), _list_records(file, shape)

@@ -21,7 +21,7 @@ from headwater.graph.files.compression import unpack_file
 from headwater.graph.files.formats.dialect import Dialect
 from headwater.graph.files.formats.multiline import is_multiline, split_records
 from headwater.graph.files.lines import LineRules, find_lines, find_positions, read_whole_text
-from headwater.graph.files.reader import ReadFile
+from headwater.graph.files.read_files import ReadFile
 from headwater.graph.files.shapes import Shape
 
 CutFunction = Callable[[str, Dialect], Sequence[str | None]]

@@ -15,7 +15,7 @@ from headwater.graph.files.delta_log import DataFile, find_version, list_table_f
 from headwater.graph.files.footers import Footer, check_columns, read_footers
 from headwater.graph.files.formats.base import ListedFile, TableVersion
 from headwater.graph.files.formats.parquet import Parquet, query_no_records, scan_separately, scan_together
-from headwater.graph.files.reader import FILE, LINE, ROW, Reader, ReadFile, WantedRows
+from headwater.graph.files.read_files import FILE, LINE, ROW, FileReader, ReadFile, WantedRows
 from headwater.graph.files.row_ids import TableRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import FileBlock, Look
@@ -84,7 +84,7 @@ class Delta(Parquet):
 
     def make_query(
         self,
-        reader: Reader,
+        reader: FileReader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],

@@ -22,7 +22,7 @@ from headwater.graph.files.footers import Footer, has_same_values, read_footers
 from headwater.graph.files.formats.base import ListedFile, TableContent, TableVersion
 from headwater.graph.files.formats.parquet import Parquet, make_places_table
 from headwater.graph.files.iceberg_snapshot import find_newest_snapshot, read_snapshot
-from headwater.graph.files.reader import FILE, HIDDEN, LINE, ROW, Reader, ReadFile, WantedRows, make_places
+from headwater.graph.files.read_files import FILE, HIDDEN, LINE, ROW, FileReader, ReadFile, WantedRows, make_places
 from headwater.graph.files.row_ids import TableRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import FileBlock, Look
@@ -117,7 +117,7 @@ class Iceberg(Parquet):
 
     def make_query(
         self,
-        reader: Reader,
+        reader: FileReader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],

@@ -10,7 +10,7 @@ from headwater.errors import UnsupportedError
 from headwater.graph.duck.memory_tables import Database
 from headwater.graph.files.formats.base import Format
 from headwater.graph.files.formats.keyed_rows import query_by_key
-from headwater.graph.files.reader import Reader, ReadFile, WantedRows
+from headwater.graph.files.read_files import FileReader, ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.storage.row_keys import KeyColumn, key_columns
 from headwater.graph.storage.tables import RowsAsked
@@ -48,7 +48,7 @@ class Jdbc(Format):
 
     def make_query(
         self,
-        reader: Reader,
+        reader: FileReader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],

@@ -19,7 +19,7 @@ from headwater.graph.files.formats.loaded_records import choose_rows
 from headwater.graph.files.formats.multiline import is_multiline
 from headwater.graph.files.formats.objects import NotOnceError, are_certain, make_texts, parse_line, parse_value
 from headwater.graph.files.lines import LineRules, find_lines, find_positions, read_whole_text
-from headwater.graph.files.reader import Reader, ReadFile
+from headwater.graph.files.read_files import FileReader, ReadFile
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
 
@@ -29,7 +29,7 @@ _WHOLE = "singlevariantcolumn"  # with this option, one column contains the whol
 class JsonLines(LineFormat):
     """Lines that are not blank, each an object. A value is used in computations only if Spark certainly read the same."""
 
-    def find_column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+    def find_column_names(self, reader: FileReader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
         del database
         if not self.has_reliable_columns(shape):
             return [UNCERTAIN] * len(files)
@@ -40,15 +40,15 @@ class JsonLines(LineFormat):
     def describe_numbering(self, options: Mapping[str, Any]) -> Hashable:
         return "multiline" if is_multiline(options) else super().describe_numbering(options)
 
-    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+    def count_records(self, reader: FileReader, database: Database, shape: Shape, file: ReadFile) -> int:
         if is_multiline(dict(shape.options)):
             return len(_split_records(file, has_unique_names=False))
         return super().count_records(reader, database, shape, file)
 
-    def find_line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
+    def find_line_numbers(self, reader: FileReader, file: ReadFile, shape: Shape) -> Longs | None:
         return None if is_multiline(dict(shape.options)) else super().find_line_numbers(reader, file, shape)
 
-    def read_texts(self, reader: Reader, file: ReadFile, shape: Shape, rows: Longs | None, *, is_strict: bool) -> Texts:
+    def read_texts(self, reader: FileReader, file: ReadFile, shape: Shape, rows: Longs | None, *, is_strict: bool) -> Texts:
         options = dict(shape.options)
         if not is_multiline(options):
             return super().read_texts(reader, file, shape, rows, is_strict=is_strict)

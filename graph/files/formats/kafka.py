@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from headwater.graph.duck.memory_tables import Database
 from headwater.graph.files.formats.base import Format
 from headwater.graph.files.formats.keyed_rows import query_by_key
-from headwater.graph.files.reader import Reader, ReadFile, WantedRows
+from headwater.graph.files.read_files import FileReader, ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.storage.tables import RowsAsked
 
@@ -26,7 +26,7 @@ class Kafka(Format):
 
     def make_query(
         self,
-        reader: Reader,
+        reader: FileReader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],

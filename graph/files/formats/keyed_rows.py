@@ -17,7 +17,7 @@ import pyarrow as pa
 from headwater.errors import SourceChangedError, UnsupportedError
 from headwater.graph.duck.memory_tables import Database
 from headwater.graph.files.formats.loaded_records import load_records
-from headwater.graph.files.reader import ReadFile, WantedRows
+from headwater.graph.files.read_files import ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
 from headwater.graph.storage.tables import RowsAsked, RowsFound, StoredTable

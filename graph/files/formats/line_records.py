@@ -18,7 +18,7 @@ from headwater.graph.files.compression import is_packed
 from headwater.graph.files.formats.base import Format
 from headwater.graph.files.formats.loaded_records import choose_rows, list_wanted_rows
 from headwater.graph.files.lines import LineRules
-from headwater.graph.files.reader import FILE, LINE, NO_ROWS, ROW, Reader, ReadFile, WantedRows, format_partitions, make_places
+from headwater.graph.files.read_files import FILE, LINE, NO_ROWS, ROW, FileReader, ReadFile, WantedRows, format_partitions, make_places
 from headwater.graph.files.shapes import Shape
 from headwater.graph.files.text_values import convert_text, make_certainty_check
 from headwater.graph.records.decode import Longs, arrow_of
@@ -51,7 +51,7 @@ class LineFormat(Format):
             UnsupportedError: the records cannot be determined from the lines.
         """
 
-    def read_texts(self, reader: Reader, file: ReadFile, shape: Shape, rows: Longs | None, *, is_strict: bool) -> Texts:
+    def read_texts(self, reader: FileReader, file: ReadFile, shape: Shape, rows: Longs | None, *, is_strict: bool) -> Texts:
         """Return existing records of some numbers (None: all), in that order. With `is_strict`, only as Spark certainly cut them.
 
         Raises:
@@ -101,17 +101,17 @@ class LineFormat(Format):
     def describe_numbering(self, options: Mapping[str, Any]) -> Hashable:
         return self.get_rules(options)
 
-    def find_first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+    def find_first_of_split(self, reader: FileReader, file: ReadFile, shape: Shape, start: int) -> int:
         return reader.find_lines(file, self.get_rules(dict(shape.options))).count_before(start)
 
-    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+    def count_records(self, reader: FileReader, database: Database, shape: Shape, file: ReadFile) -> int:
         del database
         return len(reader.find_lines(file, self.get_rules(dict(shape.options))))
 
-    def find_line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
+    def find_line_numbers(self, reader: FileReader, file: ReadFile, shape: Shape) -> Longs | None:
         return reader.find_lines(file, self.get_rules(dict(shape.options))).numbers
 
-    def find_byte_ranges(self, reader: Reader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
+    def find_byte_ranges(self, reader: FileReader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
         if is_packed(file.stored.name):
             raise UnsupportedError(f"{file.stored.name} is compressed: its bytes are not those of its lines.")
         lines = reader.find_lines(file, self.get_rules(dict(shape.options)))
@@ -123,7 +123,7 @@ class LineFormat(Format):
 
     def make_query(
         self,
-        reader: Reader,
+        reader: FileReader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],
@@ -140,7 +140,7 @@ class LineFormat(Format):
 
     def _register_texts(
         self,
-        reader: Reader,
+        reader: FileReader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from headwater.graph.duck.memory_tables import Database
 from headwater.graph.duck.sql import quoted
-from headwater.graph.files.reader import FILE, LINE, NO_ROWS, ROW, ReadFile, WantedRows, format_partitions, make_places
+from headwater.graph.files.read_files import FILE, LINE, NO_ROWS, ROW, ReadFile, WantedRows, format_partitions, make_places
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs, arrow_of
 

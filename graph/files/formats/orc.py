@@ -17,7 +17,7 @@ from headwater.graph.duck.memory_tables import Database
 from headwater.graph.files.column_names import UNCERTAIN, ColumnNames
 from headwater.graph.files.formats.base import Format
 from headwater.graph.files.formats.loaded_records import choose_rows, load_records
-from headwater.graph.files.reader import Reader, ReadFile, WantedRows
+from headwater.graph.files.read_files import FileReader, ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
 
@@ -39,15 +39,15 @@ class Orc(Format):
     def unreadable_reason(self) -> str | None:
         return None
 
-    def find_first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+    def find_first_of_split(self, reader: FileReader, file: ReadFile, shape: Shape, start: int) -> int:
         del reader, file, shape, start
         return 0
 
-    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+    def count_records(self, reader: FileReader, database: Database, shape: Shape, file: ReadFile) -> int:
         del reader, database, shape
         return int(_open_orc(file).nrows)
 
-    def find_column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+    def find_column_names(self, reader: FileReader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
         del database
         if not self.has_reliable_columns(shape):
             return [UNCERTAIN] * len(files)
@@ -55,7 +55,7 @@ class Orc(Format):
 
     def make_query(
         self,
-        reader: Reader,
+        reader: FileReader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],

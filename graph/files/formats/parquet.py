@@ -18,7 +18,18 @@ from headwater.graph.files.column_names import UNCERTAIN, ColumnNames, find_ambi
 from headwater.graph.files.excerpts import Excerpt
 from headwater.graph.files.footers import Footer, NoParquetError, check_columns, read_footers
 from headwater.graph.files.formats.base import Format
-from headwater.graph.files.reader import FILE, HIDDEN, LINE, NO_ROWS, ROW, Reader, ReadFile, WantedRows, format_partitions, make_places
+from headwater.graph.files.read_files import (
+    FILE,
+    HIDDEN,
+    LINE,
+    NO_ROWS,
+    ROW,
+    FileReader,
+    ReadFile,
+    WantedRows,
+    format_partitions,
+    make_places,
+)
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
 from headwater.graph.storage import LocalFile
@@ -40,11 +51,11 @@ class Parquet(Format):
     def unreadable_reason(self) -> str | None:
         return None
 
-    def find_first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+    def find_first_of_split(self, reader: FileReader, file: ReadFile, shape: Shape, start: int) -> int:
         del reader, file, shape, start
         return 0
 
-    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+    def count_records(self, reader: FileReader, database: Database, shape: Shape, file: ReadFile) -> int:
         del reader, shape
         return read_footers(database, [file])[0].rows
 
@@ -55,7 +66,7 @@ class Parquet(Format):
                 hint="Ask for an answer without values.",
             )
 
-    def find_column_names(self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
+    def find_column_names(self, reader: FileReader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
         """Read names from the footers. Field ids, and names that Delta makes up, show that a table has other names for the columns."""
         del reader
         try:
@@ -111,7 +122,7 @@ class Parquet(Format):
 
     def make_query(
         self,
-        reader: Reader,
+        reader: FileReader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],
@@ -137,7 +148,9 @@ def query_no_records(shape: Shape) -> str:
     return f"SELECT 0::BIGINT AS {FILE}, 0::BIGINT AS {ROW}, NULL::BIGINT AS {LINE}{null_columns} WHERE false"
 
 
-def _cut_excerpts(reader: Reader, database: Database, files: Sequence[ReadFile], wanted_rows: Mapping[int, Longs]) -> dict[int, Excerpt]:
+def _cut_excerpts(
+    reader: FileReader, database: Database, files: Sequence[ReadFile], wanted_rows: Mapping[int, Longs]
+) -> dict[int, Excerpt]:
     """Cut excerpts of files with slow records, by number. They last as long as the database."""
     excerpts: dict[int, Excerpt] = {}
     for file in files:

@@ -13,7 +13,7 @@ from headwater.graph.duck.memory_tables import Database
 from headwater.graph.files.formats.line_records import UTF_8, LineFormat
 from headwater.graph.files.formats.loaded_records import choose_rows, load_records
 from headwater.graph.files.lines import LineRules, read_whole_text
-from headwater.graph.files.reader import Reader, ReadFile, WantedRows
+from headwater.graph.files.read_files import FileReader, ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
 
@@ -26,18 +26,18 @@ class Text(LineFormat):
     def describe_numbering(self, options: Mapping[str, Any]) -> Hashable:
         return "wholetext" if _read_whole_files(options) else super().describe_numbering(options)
 
-    def count_records(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+    def count_records(self, reader: FileReader, database: Database, shape: Shape, file: ReadFile) -> int:
         return 1 if _read_whole_files(dict(shape.options)) else super().count_records(reader, database, shape, file)
 
-    def find_line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
+    def find_line_numbers(self, reader: FileReader, file: ReadFile, shape: Shape) -> Longs | None:
         return None if _read_whole_files(dict(shape.options)) else super().find_line_numbers(reader, file, shape)
 
-    def find_byte_ranges(self, reader: Reader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
+    def find_byte_ranges(self, reader: FileReader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
         return None if _read_whole_files(dict(shape.options)) else super().find_byte_ranges(reader, file, shape)
 
     def make_query(
         self,
-        reader: Reader,
+        reader: FileReader,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],

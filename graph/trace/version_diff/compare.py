@@ -13,7 +13,7 @@ import duckdb
 
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.duck.sql import literal, quoted
-from headwater.graph.files.reader import FILE, LINE, ROW
+from headwater.graph.files.read_files import FILE, LINE, ROW
 from headwater.graph.storage.duck import faults
 from headwater.graph.trace.selection import list_column_types
 from headwater.graph.trace.session import Session

@@ -18,7 +18,8 @@ from headwater.graph.duck.memory_tables import Database
 from headwater.graph.files import excerpts, thrift
 from headwater.graph.files.excerpts import Excerpts
 from headwater.graph.files.parquet_file import CutChunk, Leaf, make_parquet_file
-from headwater.graph.files.reader import Reader, ReadFile
+from headwater.graph.files.read_files import ReadFile
+from headwater.graph.files.reader import Reader
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import block_of
 from tests.graph.trace.local import local

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from headwater.errors import UnsupportedError
 from headwater.graph.duck.memory_tables import Database
-from headwater.graph.files.reader import ReadFile
+from headwater.graph.files.read_files import ReadFile
 from headwater.graph.files.row_ids import TableFile, TableRows, index_numbered_files, read_numbers
 from headwater.graph.records import block_of
 from tests.graph.trace.local import local

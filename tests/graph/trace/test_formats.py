@@ -6,7 +6,8 @@ from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
 from headwater.graph.files.formats import get_format
 from headwater.graph.files.formats.base import Format
-from headwater.graph.files.reader import Reader, ReadFile
+from headwater.graph.files.read_files import ReadFile
+from headwater.graph.files.reader import Reader
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import block_of
 from tests.graph.trace.local import local

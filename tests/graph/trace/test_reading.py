@@ -10,7 +10,8 @@ import pytest
 from headwater.errors import UnsupportedError
 from headwater.graph.files.formats.csv import Csv
 from headwater.graph.files.formats.json import JsonLines
-from headwater.graph.files.reader import Reader, ReadFile
+from headwater.graph.files.read_files import ReadFile
+from headwater.graph.files.reader import Reader
 from headwater.graph.files.shapes import Shape, find_partition_values
 from headwater.graph.files.text_values import convert_text, make_certainty_check
 from headwater.graph.records import block_of

@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import UnsupportedError
 from headwater.graph.duck.memory_tables import Database
-from headwater.graph.files.reader import Reader, ReadFile
+from headwater.graph.files.read_files import ReadFile
+from headwater.graph.files.reader import Reader
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records import block_of
 from tests.graph.trace.local import local
