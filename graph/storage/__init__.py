@@ -19,7 +19,7 @@ with its endpoint and credentials. Nothing in an event, a manifest or a question
     files          a file to read records from: of this machine, or of a root
     open_files     local files, opened so that no link leads to another file
     object_folder  a folder that the service owns: objects are put, fetched and deleted there
-    duck           such files as DuckDB reads them
+    duck           remote files for DuckDB; duck_names has their names
 """
 
 from headwater.graph.storage.files import LocalFile, RemoteFile, StoredFile

@@ -17,35 +17,14 @@ from typing import Any
 import duckdb
 
 from headwater.errors import HeadwaterError, MissingExtraError
-from headwater.graph.storage.files import RemoteFile
+from headwater.graph.storage.duck_names import PROTOCOL, NamedFile, find_file
 from headwater.graph.storage.open_files import spell_descriptors
 
-_PROTOCOL = "headwater-stored"
-_MOST = 100_000  # names that are known
 _FAULT = re.compile(r"headwater-fault-(\d+)")
 
 _lock = threading.Lock()
-_files: OrderedDict[int, RemoteFile] = OrderedDict()
-_numbers: dict[tuple[object, ...], int] = {}
 _last = 0
 _faults: OrderedDict[int, HeadwaterError] = OrderedDict()
-
-
-def name_of(file: RemoteFile) -> str:
-    """Return the name under which DuckDB reads a file. Files with the same content have the same name."""
-    global _last  # noqa: PLW0603 - names are of the process, as what was remembered of the files is
-    key = (id(file.remote), file.address, file.stat)
-    with _lock:
-        if key not in _numbers:
-            _last += 1
-            _numbers[key] = _last
-        number = _numbers[key]
-        _files[number] = file
-        _files.move_to_end(number)
-        while len(_files) > _MOST:
-            _, old = _files.popitem(last=False)
-            _numbers.pop((id(old.remote), old.address, old.stat), None)
-    return f"{_PROTOCOL}://{number}"
 
 
 @contextmanager
@@ -80,13 +59,13 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
 def forget(connection: duckdb.DuckDBPyConnection) -> None:
     """Undo that, so that the database can be closed."""
     with suppress(duckdb.Error):
-        connection.unregister_filesystem(_PROTOCOL)
+        connection.unregister_filesystem(PROTOCOL)
 
 
 class _OpenFile:
     """A remote file, with a position, as DuckDB expects it of Python."""
 
-    def __init__(self, file: RemoteFile) -> None:
+    def __init__(self, file: NamedFile) -> None:
         self._file = file
         self._at = 0
         self.size = file.stat.length
@@ -123,19 +102,11 @@ def _noted(error: HeadwaterError) -> int:
         return _last
 
 
-def _named(path: str) -> RemoteFile:
-    number = path.rpartition("/")[2]
-    file = _files.get(int(number)) if number.isdigit() else None
-    if file is None:
-        raise FileNotFoundError(f"{path} stands for no file")
-    return file
-
-
 def _file_system() -> Any:
     from fsspec.spec import AbstractFileSystem
 
     class Stored(AbstractFileSystem):  # type: ignore[misc]  # fsspec is not typed
-        protocol = _PROTOCOL
+        protocol = PROTOCOL
         cachable = False
 
         def glob(self, path: str, **_: Any) -> list[str]:
@@ -144,21 +115,21 @@ def _file_system() -> Any:
         def open(self, path: str, mode: str = "rb", **_: Any) -> _OpenFile:
             if mode != "rb":
                 raise PermissionError("remote files are read alone")
-            return _OpenFile(_named(path))
+            return _OpenFile(find_file(path))
 
         def info(self, path: str, **_: Any) -> dict[str, Any]:
-            return {"name": path, "size": _named(path).stat.length, "type": "file"}
+            return {"name": path, "size": find_file(path).stat.length, "type": "file"}
 
         def size(self, path: str) -> int:
-            return _named(path).stat.length
+            return find_file(path).stat.length
 
         def modified(self, path: str) -> datetime:
-            return datetime.fromtimestamp(_named(path).stat.modified / 1000, UTC)
+            return datetime.fromtimestamp(find_file(path).stat.modified / 1000, UTC)
 
         def exists(self, path: str, **_: Any) -> bool:
-            return bool(_named(path))
+            return bool(find_file(path))
 
         def isfile(self, path: str) -> bool:
-            return bool(_named(path))
+            return bool(find_file(path))
 
     return Stored()

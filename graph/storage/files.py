@@ -9,15 +9,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from headwater.errors import SourceUnavailableError
 from headwater.graph.storage.addresses import Address
+from headwater.graph.storage.duck_names import name_of
 from headwater.graph.storage.open_files import Identity, OpenedFiles
 from headwater.graph.storage.protocol import Stat
-
-if TYPE_CHECKING:
-    from headwater.graph.storage.remote import Remote
 
 _PATTERN = re.compile(r"[\[\]*?]")
 _STEP = 64 << 20  # bytes of a file that are brought here at a time
@@ -96,11 +94,17 @@ class LocalFile:
         return os.pread(descriptor, length, 0)  # a map would end the process if the file is truncated
 
 
+class RangeReader(Protocol):
+    """Reads ranges of remote files. `remote.Remote` does so; its module imports this one."""
+
+    def read(self, file: RemoteFile, offset: int, length: int) -> bytes: ...
+
+
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
     """A file of remote storage as it was looked at: `read` gives its bytes, and never those of a file that took its place."""
 
-    remote: Remote
+    remote: RangeReader
     uri: str
     address: Address
     stat: Stat
@@ -115,9 +119,7 @@ class RemoteFile:
 
     @property
     def scan(self) -> str:
-        from headwater.graph.storage.duck import name_of
-
-        return name_of(self)
+        return name_of(self, (id(self.remote), self.address, self.stat))
 
     @property
     def name_in_answers(self) -> str:
