@@ -60,27 +60,27 @@ class KeptObject:
 
     def text(self) -> bytes:
         """The object."""
-        stated = {"generation": self.generation, "content": self.content, "files": {name: list(file) for name, file in self.files.items()}}
+        values = {"generation": self.generation, "content": self.content, "files": {name: list(file) for name, file in self.files.items()}}
         if self.pruned is not None:
-            stated["pruned"] = json.loads(self.pruned.text())
-        return json.dumps(stated, ensure_ascii=False).encode()
+            values["pruned"] = json.loads(self.pruned.text())
+        return json.dumps(values, ensure_ascii=False).encode()
 
     @classmethod
     def of(cls, text: bytes) -> KeptObject:
         """Read the object. Raises `ValueError`, `KeyError` or `TypeError` where it is none."""
         try:
-            stated = json.loads(text)
+            values = json.loads(text)
         except RecursionError:
             raise ValueError("it is nested too deeply") from None
-        if not isinstance(stated, dict) or not isinstance(stated["files"], dict):
+        if not isinstance(values, dict) or not isinstance(values["files"], dict):
             raise TypeError("it lists no files")
         files = {}
-        for name, (length, digest) in stated["files"].items():
+        for name, (length, digest) in values["files"].items():
             if type(length) is not int or not 0 <= length <= _LONGEST:
                 raise ValueError(f"it gives a file {str(length)[:40]} bytes")
             files[name] = length, str(digest)
-        pruned = Pruned.of(json.dumps(stated["pruned"]).encode()) if stated.get("pruned") else None
-        return cls(str(stated["generation"]), str(stated["content"]), files, pruned)
+        pruned = Pruned.of(json.dumps(values["pruned"]).encode()) if values.get("pruned") else None
+        return cls(str(values["generation"]), str(values["content"]), files, pruned)
 
 
 class Archive:
@@ -101,11 +101,11 @@ class Archive:
             UnavailableError: the store does not answer.
             DamagedError: the object is not what was put.
         """
-        found = self.place.get(_name(tenant, capture, KEPT))
-        if found is None:
+        kept_object = self.place.get(_name(tenant, capture, KEPT))
+        if kept_object is None:
             return None
         try:
-            return KeptObject.of(found[0]), found[1]
+            return KeptObject.of(kept_object[0]), kept_object[1]
         except (ValueError, KeyError, TypeError) as error:
             raise DamagedError(
                 f"{self.url}/{_name(tenant, capture, KEPT)} is damaged: {error}.", hint="Bring it back from a version of the bucket."
@@ -117,45 +117,45 @@ class Archive:
         The object had their hashes, so they cannot be verified. They suffice to know the subject of the capture, but not to answer from it.
         Return None if they are missing, or exist more than once.
         """
-        at = _name(tenant, capture, "")
-        found = {name.removeprefix(at): stat for name, stat in self.place.files(at.rstrip("/"))}
-        generations = [name.removesuffix(f"/{MANIFEST}") for name in found if name.endswith(f"/{MANIFEST}")]
+        prefix = _name(tenant, capture, "")
+        stats = {name.removeprefix(prefix): stat for name, stat in self.place.files(prefix.rstrip("/"))}
+        generations = [name.removesuffix(f"/{MANIFEST}") for name in stats if name.endswith(f"/{MANIFEST}")]
         if len(generations) != 1 or not _GENERATION.fullmatch(generations[0]):
             return None
         folder.mkdir(parents=True, exist_ok=True)
         for name in (MANIFEST, FILES):
-            content = self.place.get(f"{at}{generations[0]}/{name}")
+            content = self.place.get(f"{prefix}{generations[0]}/{name}")
             if content is None:
                 return None
             (folder / name).write_bytes(content[0])
-        return sum(stat.length for name, stat in found.items() if name.startswith(generations[0]) and name.endswith(".parquet"))
+        return sum(stat.length for name, stat in stats.items() if name.startswith(generations[0]) and name.endswith(".parquet"))
 
     def put(self, tenant: str, capture: str, folder: Path, content: str) -> tuple[KeptObject, bool]:
         """Keep what lies in a folder as a capture; what is kept then, and whether it is this: another service may have been first."""
         names = sorted(
             path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".") and path.name not in {KEPT, DIGESTS}
         )
-        mine = KeptObject(uuid4().hex, content, {name: _described(folder / name) for name in names})
+        own_object = KeptObject(uuid4().hex, content, {name: _described(folder / name) for name in names})
         for name in names:
-            self.place.put(_name(tenant, capture, f"{mine.generation}/{name}"), folder / name)
+            self.place.put(_name(tenant, capture, f"{own_object.generation}/{name}"), folder / name)
         for _ in range(_TRIES):
-            found = self.kept(tenant, capture)
-            if found is not None and found[0].content == content:
-                self._delete(tenant, capture, mine)
+            existing = self.kept(tenant, capture)
+            if existing is not None and existing[0].content == content:
+                self._delete(tenant, capture, own_object)
                 self.announce(tenant, capture)
-                return found[0], False
-            if self.place.put_where(_name(tenant, capture, KEPT), mine.text(), found[1] if found is not None else None):
-                if found is not None:
-                    self._delete(tenant, capture, found[0])
+                return existing[0], False
+            if self.place.put_where(_name(tenant, capture, KEPT), own_object.text(), existing[1] if existing is not None else None):
+                if existing is not None:
+                    self._delete(tenant, capture, existing[0])
                 self.announce(tenant, capture)
-                return mine, True
+                return own_object, True
         raise UnavailableError(f"Capture {capture} is kept by other services again and again.", hint="Try again.")
 
     def drop(self, tenant: str, capture: str) -> None:
         """Forget a capture for good."""
-        if (found := self.kept(tenant, capture)) is not None:
+        if (kept_object := self.kept(tenant, capture)) is not None:
             self.place.delete(_name(tenant, capture, KEPT))  # first: what is left of it counts no more
-            self._delete(tenant, capture, found[0])
+            self._delete(tenant, capture, kept_object[0])
             self.announce(tenant, capture)
 
     def add(self, tenant: str, capture: str, path: Path) -> None:
@@ -186,8 +186,8 @@ class Archive:
 
     def uri(self, tenant: str, capture: str, kept: KeptObject, name: str) -> str:
         """A file of a capture as Hadoop calls it."""
-        scheme, _, rest = self.url.partition(":")
-        return f"{'s3a' if scheme == 's3' else scheme}:{rest}/{_name(tenant, capture, f'{kept.generation}/{name}')}"
+        scheme, _, address = self.url.partition(":")
+        return f"{'s3a' if scheme == 's3' else scheme}:{address}/{_name(tenant, capture, f'{kept.generation}/{name}')}"
 
     def announce(self, tenant: str, capture: str) -> None:
         """Write into the journal that a capture was kept or changed."""
@@ -199,13 +199,13 @@ class Archive:
 
     def _change(self, tenant: str, capture: str, change: Callable[[KeptObject], KeptObject]) -> None:
         for _ in range(_TRIES):
-            found = self.kept(tenant, capture)
-            if found is None:
+            kept_object = self.kept(tenant, capture)
+            if kept_object is None:
                 return  # dropped, or of before associations were shared
-            changed = change(found[0])
-            if changed == found[0]:
+            changed = change(kept_object[0])
+            if changed == kept_object[0]:
                 return
-            if self.place.put_where(_name(tenant, capture, KEPT), changed.text(), found[1]):
+            if self.place.put_where(_name(tenant, capture, KEPT), changed.text(), kept_object[1]):
                 self.announce(tenant, capture)
                 return
         raise UnavailableError(f"Capture {capture} is changed by other services again and again.", hint="Try again.")

@@ -25,11 +25,11 @@ class Bounded(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """The value of a key; None where there is none any more."""
         with self._lock:
-            found = self._entries.get(key)
-            if found is None:
+            entry = self._entries.get(key)
+            if entry is None:
                 return None
             self._entries.move_to_end(key)
-            return found[0]
+            return entry[0]
 
     def put(self, key: K, value: V, weight: int) -> None:
         """Keep a value, in place of the one that the key had."""

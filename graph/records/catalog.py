@@ -134,7 +134,7 @@ class Catalog:
             database.execute("DELETE FROM lost WHERE tenant = ? AND capture = ?", [tenant, manifest.capture])
             if self._content(tenant, manifest.capture) == content:
                 return
-            self._forget(database, tenant, manifest.capture)
+            self._forget_captures(database, tenant, manifest.capture)
             database.execute("UPDATE generation SET number = number + 1")
             names = [tenant, run.namespace, run.job]
             database.execute("INSERT OR IGNORE INTO job (tenant, namespace, name) VALUES (?, ?, ?)", names)
@@ -142,43 +142,45 @@ class Catalog:
             uses, output = dataset_index.enter(database, tenant, manifest, dataset_index.uses_of(manifest), job)
             recomputed = any(boundary.recomputed is not None for boundary in manifest.boundaries)
             replaces = replaced_by(manifest.sink) if manifest.sink is not None else Replaces.NOTHING
-            at = instant(manifest.ended)
-            entered = database.execute(
+            end_instant = instant(manifest.ended)
+            inserted = database.execute(
                 "INSERT INTO capture (tenant, capture, run, job, started, ended, status, output, derived, content, at, replaces, replaced, "
                 "held, bytes, pruned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
                 [tenant, manifest.capture, run.run_id, job, manifest.started, manifest.ended, manifest.status, output, recomputed, content,
-                 at, replaces, _replaced_since(database, output, at) if output else "", size, int(pruned)],
+                 end_instant, replaces, _find_replacement_time(database, output, end_instant) if output else "", size, int(pruned)],
             )  # fmt: skip
-            number, ended = entered.lastrowid, manifest.ended
+            number, end_time = inserted.lastrowid, manifest.ended
             if output and replaces is Replaces.ALL and manifest.status != "refused":
                 database.execute(
                     "UPDATE capture SET replaced = ? WHERE output = ? AND replaced = '' AND at <= ? AND number <> ?",
-                    [at, output, instant(manifest.started), number],
+                    [end_instant, output, instant(manifest.started), number],
                 )
-            tallied = "INSERT INTO tally VALUES (?, 1, ?) ON CONFLICT DO UPDATE SET captures = captures + 1, bytes = bytes + excluded.bytes"
-            database.execute(tallied, [tenant, size])
+            tally_statement = (
+                "INSERT INTO tally VALUES (?, 1, ?) ON CONFLICT DO UPDATE SET captures = captures + 1, bytes = bytes + excluded.bytes"
+            )
+            database.execute(tally_statement, [tenant, size])
             database.executemany(
                 "INSERT INTO use VALUES (?, ?, ?, ?, ?, ?)",
-                [(dataset, use.role, use.shaped, ended, number, use.scanned) for use, dataset in uses.items()],
+                [(dataset, use.role, use.shaped, end_time, number, use.scanned) for use, dataset in uses.items()],
             )
             datasets = {(use.namespace, use.name): dataset for use, dataset in uses.items()}
-            read_as = {
+            datasets_by_block = {
                 (block_at(file.path, file.length, file.modified), datasets[source.dataset.namespace, source.dataset.name])
                 for source in manifest.sources
                 for file in source.files
             }
-            read = {block for block, _ in read_as}
-            paths = {block.path for block in read} | {file.block.path for file in files}
+            read_blocks = {block for block, _ in datasets_by_block}
+            paths = {block.path for block in read_blocks} | {file.block.path for file in files}
             database.executemany("INSERT OR IGNORE INTO path (tenant, uri) VALUES (?, ?)", [(tenant, path) for path in sorted(paths)])
             database.executemany(
                 "INSERT INTO written SELECT number, ?, ?, ?, ?, ?, ? FROM path WHERE tenant = ? AND uri = ?",
-                [(*file.block[1:], ended, number, file.rows, name_key(tenant, file.block), tenant, file.block.path) for file in files],
+                [(*file.block[1:], end_time, number, file.rows, name_key(tenant, file.block), tenant, file.block.path) for file in files],
             )
             database.executemany(
                 "INSERT INTO consumed SELECT number, ?, ?, ?, ?, ? FROM path WHERE tenant = ? AND uri = ?",
-                [(*block[1:], output, ended, number, tenant, block.path) for block in sorted(read)],
+                [(*block[1:], output, end_time, number, tenant, block.path) for block in sorted(read_blocks)],
             )
-            moved_files.enter_read(database, tenant, sorted(read_as))
+            moved_files.enter_read(database, tenant, sorted(datasets_by_block))
             moved_files.enter_handed(database, number, output)
             if recomputed and not pruned:
                 database.execute("INSERT INTO unkept (tenant, capture) VALUES (?, ?)", [tenant, manifest.capture])
@@ -195,7 +197,7 @@ class Catalog:
         """Strike a capture, or all of a tenant's."""
         with self._transaction() as database:
             database.execute("UPDATE generation SET number = number + 1")
-            self._forget(database, tenant, capture)
+            self._forget_captures(database, tenant, capture)
 
     def tenants(self) -> list[str]:
         """The tenants that have captures."""
@@ -246,15 +248,15 @@ class Catalog:
 
     def writers(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, str]:
         """For each block the capture that wrote it; where several say so, the last."""
-        return {block: captures[-1] for block, captures in self._linked("written", tenant, blocks).items()}
+        return {block: captures[-1] for block, captures in self._find_linked("written", tenant, blocks).items()}
 
     def all_writers(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, list[str]]:
         """For each block the captures that wrote it, or records in it, in the order in which they ended."""
-        return self._linked("written", tenant, blocks)
+        return self._find_linked("written", tenant, blocks)
 
     def readers(self, tenant: str, blocks: Iterable[FileBlock], towards: Collection[str] | None = None) -> dict[FileBlock, list[str]]:
         """For each block the captures that read it, in the order in which they ended; `towards`: those that wrote one of these datasets."""
-        return self._linked("consumed", tenant, blocks, None if towards is None else self.datasets.outputs(tenant, towards))
+        return self._find_linked("consumed", tenant, blocks, None if towards is None else self.datasets.outputs(tenant, towards))
 
     def written_by(self, tenant: str, capture: str) -> list[KeptFile]:
         """The files that a capture wrote, by path; which task attempt wrote each is not known here."""
@@ -266,12 +268,12 @@ class Catalog:
 
     def read(self, tenant: str, blocks: Iterable[FileBlock]) -> set[FileBlock]:
         """Return the blocks that some capture read."""
-        return {block for part in batched(dict.fromkeys(blocks), _BATCH) for block in self._among("consumed", tenant, part)}
+        return {block for part in batched(dict.fromkeys(blocks), _BATCH) for block in self._find_existing("consumed", tenant, part)}
 
     def knows(self, tenant: str, blocks: Iterable[FileBlock]) -> bool:
         """Whether a capture wrote or read one of the blocks."""
         parts = batched(dict.fromkeys(blocks), _BATCH)
-        return any(self._among(table, tenant, part) for part in parts for table in ("written", "consumed"))
+        return any(self._find_existing(table, tenant, part) for part in parts for table in ("written", "consumed"))
 
     def was_written(self, tenant: str, block: FileBlock, before: str) -> bool:
         """Whether a capture that ended before an instant wrote another block at the path of this one."""
@@ -304,15 +306,15 @@ class Catalog:
 
     def written_at(self, tenant: str, paths: Iterable[str]) -> dict[str, list[FileBlock]]:
         """For each path the blocks that captures wrote there, the last one last."""
-        found: dict[str, list[FileBlock]] = {}
+        blocks_by_path: dict[str, list[FileBlock]] = {}
         for part in batched(dict.fromkeys(paths), _BATCH):
             rows = self._rows(
                 f"SELECT p.uri, t.length, t.modified FROM path p CROSS JOIN written t ON t.path = p.number "
                 f"WHERE p.tenant = ? AND p.uri IN ({', '.join('?' * len(part))}) GROUP BY 1, 2, 3 ORDER BY max(t.ended)", [tenant, *part],
             )  # fmt: skip
             for path, length, modified in rows:
-                found.setdefault(path, []).append(FileBlock(path, length, modified))
-        return found
+                blocks_by_path.setdefault(path, []).append(FileBlock(path, length, modified))
+        return blocks_by_path
 
     def unwritten(self, tenant: str, folder: str) -> list[FileBlock]:
         """The blocks below a folder that captures read and none wrote."""
@@ -347,28 +349,28 @@ class Catalog:
                 database.execute("DELETE FROM journal WHERE tenant = ? AND entry < ?", [tenant, since])
                 database.execute("INSERT OR IGNORE INTO journal VALUES (?, ?)", [tenant, since])
 
-    def _linked(
+    def _find_linked(
         self, table: str, tenant: str, blocks: Iterable[FileBlock], outputs: Collection[int] | None = None
     ) -> dict[FileBlock, list[str]]:
-        found: dict[FileBlock, list[str]] = {}
-        chosen, few = "", outputs is not None and len(outputs) <= _MOST_OUTPUTS
-        if few and outputs is not None:
-            chosen = f" AND t.output IN ({', '.join(str(int(output)) for output in outputs)})"
+        captures_by_block: dict[FileBlock, list[str]] = {}
+        output_condition, has_few_outputs = "", outputs is not None and len(outputs) <= _MOST_OUTPUTS
+        if has_few_outputs and outputs is not None:
+            output_condition = f" AND t.output IN ({', '.join(str(int(output)) for output in outputs)})"
         for part in batched(dict.fromkeys(blocks), _BATCH):
             rows = self._rows(
                 f"{_asked(part)} SELECT a.uri, a.length, a.modified, c.capture, c.output FROM asked a "
                 "CROSS JOIN path p ON p.tenant = ? AND p.uri = a.uri "
-                f"CROSS JOIN {table} t ON t.path = p.number AND t.length = a.length AND t.modified = a.modified{chosen} "
+                f"CROSS JOIN {table} t ON t.path = p.number AND t.length = a.length AND t.modified = a.modified{output_condition} "
                 "CROSS JOIN capture c ON c.number = t.capture ORDER BY t.ended, c.capture",
                 [*(value for block in part for value in block), tenant],
             )
-            wanted = None if few or outputs is None else frozenset(outputs)
+            wanted_outputs = None if has_few_outputs or outputs is None else frozenset(outputs)
             for path, length, modified, capture, output in rows:
-                if wanted is None or output in wanted:
-                    found.setdefault(FileBlock(path, length, modified), []).append(capture)
-        return found
+                if wanted_outputs is None or output in wanted_outputs:
+                    captures_by_block.setdefault(FileBlock(path, length, modified), []).append(capture)
+        return captures_by_block
 
-    def _among(self, table: str, tenant: str, part: Sequence[FileBlock]) -> list[FileBlock]:
+    def _find_existing(self, table: str, tenant: str, part: Sequence[FileBlock]) -> list[FileBlock]:
         """Return the blocks, among a few, that are in a table."""
         rows = self._rows(
             f"{_asked(part)} SELECT a.uri, a.length, a.modified FROM asked a CROSS JOIN path p ON p.tenant = ? AND p.uri = a.uri WHERE "
@@ -407,7 +409,7 @@ class Catalog:
                 self._filling = False
 
     @staticmethod
-    def _forget(database: sqlite3.Connection, tenant: str, capture: str | None) -> None:
+    def _forget_captures(database: sqlite3.Connection, tenant: str, capture: str | None) -> None:
         if capture is None:
             numbers = "SELECT number FROM capture WHERE tenant = ?"
             for table in ("use", "written", "consumed"):
@@ -418,8 +420,8 @@ class Catalog:
             for table in _TABLES:
                 database.execute(f"DELETE FROM {table} WHERE tenant = ?", [tenant])
             return
-        chosen = "SELECT number, bytes FROM capture WHERE tenant = ? AND capture = ?"
-        for number, size in database.execute(chosen, [tenant, capture]).fetchall():
+        selection = "SELECT number, bytes FROM capture WHERE tenant = ? AND capture = ?"
+        for number, size in database.execute(selection, [tenant, capture]).fetchall():
             dataset_index.strike(database, number)
             database.execute("UPDATE capture SET held = 0 WHERE held = ? AND held <> 0", [number])
             for table in ("written", "consumed", "capture"):
@@ -430,11 +432,11 @@ class Catalog:
             database.execute("UPDATE tally SET captures = captures - 1, bytes = bytes - ? WHERE tenant = ?", [size, tenant])
 
 
-def _replaced_since(database: sqlite3.Connection, output: int, at: str) -> str:
+def _find_replacement_time(database: sqlite3.Connection, output: int, at: str) -> str:
     """Return the time since when a capture's output is replaced by an earlier known capture; '' if it is not replaced."""
-    later = "SELECT at, started FROM capture WHERE output = ? AND at >= ? AND replaces = ? AND status <> 'refused' ORDER BY at"
-    found = database.execute(later, [output, at, Replaces.ALL])
-    return next((str(since) for since, started in found if instant(started) >= at), "")
+    later_captures = "SELECT at, started FROM capture WHERE output = ? AND at >= ? AND replaces = ? AND status <> 'refused' ORDER BY at"
+    replacements = database.execute(later_captures, [output, at, Replaces.ALL])
+    return next((str(replaced_at) for replaced_at, started in replacements if instant(started) >= at), "")
 
 
 def _asked(part: Sequence[FileBlock]) -> str:

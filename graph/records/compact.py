@@ -54,7 +54,7 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
     folder.mkdir(parents=True)
     by_boundary: dict[int, list[Segment]] = {boundary.boundary: [] for boundary in manifest.boundaries}
     entries = {entry.name: entry for entry in manifest.segments}
-    for segment in map(_as_stated, [entries[segment.name] for segment in segments], segments):
+    for segment in map(_take_stated, [entries[segment.name] for segment in segments], segments):
         _check(manifest.capture, entries[segment.name], segment)
         if segment.footer.boundary >= 0:
             by_boundary[segment.footer.boundary].append(segment)
@@ -65,9 +65,9 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
     for boundary in numbering.order():
         if boundary.recomputed is not None:
             continue  # nothing was written: traces find its rows again
-        _sorted_parquet(boundary, by_boundary[boundary.boundary], files, folder, numbering)
+        _write_sorted(boundary, by_boundary[boundary.boundary], files, folder, numbering)
     if manifest.sink and any(boundary.boundary == manifest.sink.boundary and boundary.is_placed for boundary in manifest.boundaries):
-        files = _counted(folder / boundary_name(manifest.sink.boundary), files)
+        files = _count_records(folder / boundary_name(manifest.sink.boundary), files)
     write_durably(folder / FILES, files_text(files))
     keep_lists(manifest, files, folder)
     text = manifest_text(manifest)
@@ -76,38 +76,40 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
     return files
 
 
-def _counted(table: Path, files: Sequence[KeptFile]) -> list[KeptFile]:
+def _count_records(table: Path, files: Sequence[KeptFile]) -> list[KeptFile]:
     """Return the files with the number of their records. A record may have several rows in a sink that states places."""
     counts = np.zeros(len(files), np.int64)
-    last = (-1, -1)
-    with pq.ParquetFile(table) as opened:
-        for batch in opened.iter_batches(columns=["file", "row"]):
+    last_place = (-1, -1)
+    with pq.ParquetFile(table) as parquet:
+        for batch in parquet.iter_batches(columns=["file", "row"]):
             file, row = (longs_of(pa.chunked_array([batch.column(name)])) for name in ("file", "row"))
             if len(file):
-                new = np.concatenate(([(int(file[0]), int(row[0])) != last], (file[1:] != file[:-1]) | (row[1:] != row[:-1])))
+                new = np.concatenate(([(int(file[0]), int(row[0])) != last_place], (file[1:] != file[:-1]) | (row[1:] != row[:-1])))
                 counts += np.bincount(file[new], minlength=len(files))
-                last = int(file[-1]), int(row[-1])
-    return [replace(kept, rows=int(count)) for kept, count in zip(files, counts, strict=True)]
+                last_place = int(file[-1]), int(row[-1])
+    return [replace(kept_file, rows=int(count)) for kept_file, count in zip(files, counts, strict=True)]
 
 
-def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], folder: Path, numbering: Numbering) -> None:
+def _write_sorted(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], folder: Path, numbering: Numbering) -> None:
     schema = schema_of(boundary)
     target = folder / boundary_name(boundary.boundary)
-    if numbering.is_numbered(boundary) and _grouped(boundary, segments, target, numbering):
+    if numbering.is_numbered(boundary) and _write_grouped(boundary, segments, target, numbering):
         return
-    rows, at_once = sum(segment.footer.rows for segment in segments), _at_once(schema)
+    rows, at_once = sum(segment.footer.rows for segment in segments), _count_rows_at_once(schema)
     if rows * len(schema) <= _IN_MEMORY:
-        unsorted = batches(boundary, segments, files, at_once)
-        parts = sorted((batch for batch in unsorted if batch.num_rows), key=lambda batch: _first(boundary, batch))  # often that is all
-        _write(_ordered(boundary, pa.Table.from_batches(parts, schema), numbering).to_batches(), schema, target)
+        unsorted_batches = batches(boundary, segments, files, at_once)
+        parts = sorted(
+            (batch for batch in unsorted_batches if batch.num_rows), key=lambda batch: _first(boundary, batch)
+        )  # often that is all
+        _write(_order_rows(boundary, pa.Table.from_batches(parts, schema), numbering).to_batches(), schema, target)
         return
-    if not _is_for_collisions(boundary) and _as_it_comes(boundary, segments, files, target, numbering):
+    if not _is_for_collisions(boundary) and _write_in_order(boundary, segments, files, target, numbering):
         return
     for place, (megabytes, threads) in enumerate(_MEMORY):
-        numbered = _Given(numbering.batch(boundary, batch) for batch in batches(boundary, segments, files, at_once))
+        numbered_batches = _Given(numbering.batch(boundary, batch) for batch in batches(boundary, segments, files, at_once))
         try:
-            with spilling(folder, rows, len(schema), megabytes=megabytes, threads=threads) as database, numbered:
-                database.register("unsorted", pa.RecordBatchReader.from_batches(schema, numbered))
+            with spilling(folder, rows, len(schema), megabytes=megabytes, threads=threads) as database, numbered_batches:
+                database.register("unsorted", pa.RecordBatchReader.from_batches(schema, numbered_batches))
                 keep_sorted(boundary, database, _COLLIDED if _is_for_collisions(boundary) else "unsorted", target)
         except TooMuchError:
             if place == len(_MEMORY) - 1:
@@ -138,7 +140,7 @@ class _Given(Iterator[pa.RecordBatch]):
             raise self._fault
 
 
-def _at_once(schema: pa.Schema) -> int:
+def _count_rows_at_once(schema: pa.Schema) -> int:
     """Return the number of rows that are read and sorted together."""
     return max(_ROW_GROUP, min(_AT_ONCE, _PART // len(schema)))
 
@@ -147,22 +149,22 @@ class _UnorderedError(Exception):
     """Rows do not come in order."""
 
 
-def _as_it_comes(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], target: Path, numbering: Numbering) -> bool:
+def _write_in_order(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], target: Path, numbering: Numbering) -> bool:
     """Write the rows of a boundary, if those of its segments come in order, one segment after the other; False where they do not."""
     schema = schema_of(boundary)
-    filled = [segment for segment in segments if segment.footer.rows]
-    firsts = {id(segment): _first(boundary, next(batches(boundary, [segment], files, 1))) for segment in filled}
-    filled.sort(key=lambda segment: firsts[id(segment)])
+    filled_segments = [segment for segment in segments if segment.footer.rows]
+    firsts = {id(segment): _first(boundary, next(batches(boundary, [segment], files, 1))) for segment in filled_segments}
+    filled_segments.sort(key=lambda segment: firsts[id(segment)])
 
     def rows() -> Iterator[pa.RecordBatch]:
-        last: list[int] = []
-        for batch in batches(boundary, filled, files, _at_once(schema)):
-            numbered = numbering.batch(boundary, batch)
-            by = [longs_of(pa.chunked_array([numbered.column(name)])) for name in order_of(boundary)]
-            if [int(column[0]) for column in by] < last or not in_order(by):
+        last_key: list[int] = []
+        for batch in batches(boundary, filled_segments, files, _count_rows_at_once(schema)):
+            numbered_batch = numbering.batch(boundary, batch)
+            by = [longs_of(pa.chunked_array([numbered_batch.column(name)])) for name in order_of(boundary)]
+            if [int(column[0]) for column in by] < last_key or not in_order(by):
                 raise _UnorderedError
-            last = [int(column[-1]) for column in by]
-            yield numbered
+            last_key = [int(column[-1]) for column in by]
+            yield numbered_batch
 
     try:
         _write(rows(), schema, target)
@@ -172,23 +174,23 @@ def _as_it_comes(boundary: Boundary, segments: Sequence[Segment], files: Sequenc
     return True
 
 
-def _grouped(boundary: Boundary, segments: Sequence[Segment], target: Path, numbering: Numbering) -> bool:
+def _write_grouped(boundary: Boundary, segments: Sequence[Segment], target: Path, numbering: Numbering) -> bool:
     """Write the rows of numbered groups, if those of each segment come in the order of their records; False where they do not."""
     schema = schema_of(boundary)
-    others = [name for name in schema.names if name != "key"]
-    at_once = _at_once(schema)
+    other_columns = [name for name in schema.names if name != "key"]
+    at_once = _count_rows_at_once(schema)
     with TemporaryDirectory(dir=target.parent, prefix="runs-") as runs:
         rows = GroupedRows(Path(runs), most_rows=max(1, _IN_RUNS // len(schema)), at_once=at_once)
         for columns in parts_of(boundary, segments, at_once):
-            if not rows.add(numbering.places(boundary, columns["key"]), [columns[name] for name in others]):
+            if not rows.add(numbering.places(boundary, columns["key"]), [columns[name] for name in other_columns]):
                 return False
-        _write((_batch(schema, others, *part) for part in rows.sorted()), schema, target)
+        _write((_batch(schema, other_columns, *part) for part in rows.sorted()), schema, target)
     return True
 
 
-def _batch(schema: pa.Schema, others: Sequence[str], places: Longs, columns: Sequence[Longs]) -> pa.RecordBatch:
+def _batch(schema: pa.Schema, other_columns: Sequence[str], places: Longs, columns: Sequence[Longs]) -> pa.RecordBatch:
     key = np.where(places == 0, NONE, places - 1)
-    arrays = {"key": arrow_of(key)} | {name: arrow_of(column) for name, column in zip(others, columns, strict=True)}
+    arrays = {"key": arrow_of(key)} | {name: arrow_of(column) for name, column in zip(other_columns, columns, strict=True)}
     return pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
 
@@ -201,7 +203,7 @@ def _first(boundary: Boundary, batch: pa.RecordBatch) -> list[int]:
     return [batch.column(name)[0].as_py() for name in order_of(boundary)]
 
 
-def _ordered(boundary: Boundary, table: pa.Table, numbering: Numbering) -> pa.Table:
+def _order_rows(boundary: Boundary, table: pa.Table, numbering: Numbering) -> pa.Table:
     columns = {name: longs_of(table.column(name)) for name in table.schema.names}
     if _is_for_collisions(boundary):
         columns["key"], columns["checked"] = collided(columns["key"], columns["checked"])
@@ -209,8 +211,8 @@ def _ordered(boundary: Boundary, table: pa.Table, numbering: Numbering) -> pa.Ta
     if referring := numbering.referring(boundary):
         first = [columns[name] for name in order_of(boundary) if name not in referring]
         columns = numbering.others(boundary, dict(zip(columns, ordered([*columns.values()], first), strict=True)))
-    made = ordered([*columns.values()], [columns[name] for name in order_of(boundary)])
-    return pa.table([arrow_of(column) for column in made], schema=table.schema)
+    sorted_columns = ordered([*columns.values()], [columns[name] for name in order_of(boundary)])
+    return pa.table([arrow_of(column) for column in sorted_columns], schema=table.schema)
 
 
 def keep_sorted(boundary: Boundary, database: duckdb.DuckDBPyConnection, table: str, target: Path) -> None:
@@ -232,7 +234,7 @@ def _write(rows: Iterable[pa.RecordBatch], schema: pa.Schema, target: Path) -> N
     sync(target)
 
 
-def _as_stated(entry: SegmentEntry, segment: Segment) -> Segment:
+def _take_stated(entry: SegmentEntry, segment: Segment) -> Segment:
     """A segment, with what the manifest states of it in the place of what its writer could not know."""
     footer = segment.footer
     if entry.files is not None and entry.runs is not None:
@@ -242,11 +244,13 @@ def _as_stated(entry: SegmentEntry, segment: Segment) -> Segment:
 
 def _check(capture: str, entry: SegmentEntry, segment: Segment) -> None:
     footer = segment.footer
-    for what, stated, there in (
+    for subject, stated_count, actual_count in (
         ("capture", entry.origin or capture, footer.capture),
         ("boundary", entry.boundary, footer.boundary),
         ("attempt", entry.attempt, footer.attempt),
         ("rows", entry.rows, footer.rows),
     ):
-        if stated != there:
-            raise InvalidCaptureError(f"Segment {segment.name} has {what} {there}; the manifest says {stated}.", field=segment.name)
+        if stated_count != actual_count:
+            raise InvalidCaptureError(
+                f"Segment {segment.name} has {subject} {actual_count}; the manifest says {stated_count}.", field=segment.name
+            )

@@ -52,10 +52,10 @@ class KnownDatasets:
 
     def called(self, tenant: str, text: str) -> list[KnownDataset]:
         """The datasets whose id, name or path a text is."""
-        found = self._identified(tenant, text)
-        found += self._found("d.name = ?", tenant, text)
-        found += self._found("d.path = ?", tenant, uri_of(text))
-        return list(dict.fromkeys(found))
+        datasets = self._find_by_id(tenant, text)
+        datasets += self._found("d.name = ?", tenant, text)
+        datasets += self._found("d.path = ?", tenant, uri_of(text))
+        return list(dict.fromkeys(datasets))
 
     def named_table(self, tenant: str, table: str) -> list[KnownDataset]:
         """The datasets that catalogs of tables know by a name, as `db.table`; a name without a database is one of `default`."""
@@ -73,13 +73,13 @@ class KnownDatasets:
 
     def ending(self, tenant: str, end: str) -> list[KnownDataset]:
         """The datasets whose name or path ends with a text."""
-        back = end[::-1]
-        found = [
+        reversed_end = end[::-1]
+        datasets = [
             dataset
             for column in ("name_back", "path_back")
-            for dataset in self._found(f"d.{column} >= ? AND d.{column} < ?", tenant, back, back + _LAST)
+            for dataset in self._found(f"d.{column} >= ? AND d.{column} < ?", tenant, reversed_end, reversed_end + _LAST)
         ]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(datasets))
 
     def names(self, tenant: str, near: str, most: int) -> list[str]:
         """Return names of datasets: all, or the `most` names whose last part is next to `near` in the alphabet."""
@@ -105,33 +105,33 @@ class KnownDatasets:
 
     def beyond(self, tenant: str, datasets: Iterable[str], *, forward: bool) -> dict[str, set[str]]:
         """For each dataset (by node id) those that captures made it of, or wrote files of it as; `forward`: those that they made of it."""
-        found: dict[str, set[str]] = {}
+        neighbours: dict[str, set[str]] = {}
         for part, table in product([*batched(dict.fromkeys(map(_parts, datasets)), _BATCH)], _FLOWS):
-            for dataset, other in self._joined(table, tenant, part, forward=forward):
-                found.setdefault(dataset, set()).add(other)
-        return found
+            for dataset, neighbour in self._join_datasets(table, tenant, part, forward=forward):
+                neighbours.setdefault(dataset, set()).add(neighbour)
+        return neighbours
 
     def written_as(self, tenant: str, dataset: str) -> set[str]:
         """The other datasets as whose files some were written that captures read as files of this one."""
-        return {other for _, other in self._joined("handed", tenant, [_parts(dataset)], forward=False)}
+        return {other for _, other in self._join_datasets("handed", tenant, [_parts(dataset)], forward=False)}
 
-    def _joined(self, table: str, tenant: str, datasets: Sequence[tuple[str, str]], *, forward: bool) -> Iterator[tuple[str, str]]:
-        here, there = ("input", "output") if forward else ("output", "input")
+    def _join_datasets(self, table: str, tenant: str, datasets: Sequence[tuple[str, str]], *, forward: bool) -> Iterator[tuple[str, str]]:
+        from_column, to_column = ("input", "output") if forward else ("output", "input")
         rows = self._rows(
-            f"{_asked(datasets)} SELECT d.namespace, d.name, o.namespace, o.name FROM asked a "
+            f"{_find_asked(datasets)} SELECT d.namespace, d.name, o.namespace, o.name FROM asked a "
             "CROSS JOIN dataset d ON d.tenant = ? AND d.namespace = a.namespace AND d.name = a.name "
-            f"CROSS JOIN {table} f ON f.{here} = d.number CROSS JOIN dataset o ON o.number = f.{there}",
+            f"CROSS JOIN {table} f ON f.{from_column} = d.number CROSS JOIN dataset o ON o.number = f.{to_column}",
             [*(text for names in datasets for text in names), tenant],
         )
-        for namespace, name, *other in rows:
-            yield node_id(NodeKind.DATASET, namespace, name), node_id(NodeKind.DATASET, *other)
+        for namespace, name, *columns in rows:
+            yield node_id(NodeKind.DATASET, namespace, name), node_id(NodeKind.DATASET, *columns)
 
     def fan(self, tenant: str, datasets: Collection[str], *, forward: bool, most: int) -> int:
         """Return the number of datasets that `beyond` would return, counted up to `most` for each."""
-        here = "input" if forward else "output"
+        column = "input" if forward else "output"
         return sum(
             self._rows(
-                f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {here} = "
+                f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {column} = "
                 "(SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?) LIMIT ?)", [tenant, *_parts(dataset), most],
             )[0][0]
             for dataset in datasets
@@ -148,17 +148,17 @@ class KnownDatasets:
 
     def outputs(self, tenant: str, datasets: Collection[str]) -> list[int]:
         """Return the numbers of datasets, under which the catalog lists outputs."""
-        found: list[int] = []
+        numbers: list[int] = []
         for part in batched(dict.fromkeys(map(_parts, datasets)), _BATCH):
             rows = self._rows(
-                f"{_asked(part)} SELECT d.number FROM asked a "
+                f"{_find_asked(part)} SELECT d.number FROM asked a "
                 "CROSS JOIN dataset d ON d.tenant = ? AND d.namespace = a.namespace AND d.name = a.name",
                 [*(text for names in part for text in names), tenant],
             )
-            found += [row[0] for row in rows]
-        return found
+            numbers += [row[0] for row in rows]
+        return numbers
 
-    def _identified(self, tenant: str, text: str) -> list[KnownDataset]:
+    def _find_by_id(self, tenant: str, text: str) -> list[KnownDataset]:
         if not text.startswith(f"{NodeKind.DATASET}:") or text.count(":") != 2:
             return []
         return [dataset for dataset in self._found("d.namespace = ? AND d.name = ?", tenant, *_parts(text)) if dataset.id == text]
@@ -186,27 +186,30 @@ class Use:
 def uses_of(manifest: Manifest) -> list[Use]:
     """Return the datasets that a capture read and wrote, each once per role."""
     scanned = {operator.source for operator in manifest.operators if operator.behaviour is Behaviour.SOURCE}
-    found: dict[tuple[str, str, str], Use] = {}
+    uses: dict[tuple[str, str, str], Use] = {}
     for source in manifest.sources:
         names, is_scanned = (source.dataset.namespace, source.dataset.name), source.source in scanned
-        known = found.get((*names, "source"))
-        shaped, is_scanned = bool(source.columns), is_scanned or (known is not None and known.scanned)
-        shaped, table = shaped or (known is not None and known.shaped), _table(source) or (known.table if known is not None else None)
-        found[(*names, "source")] = Use(*names, _path_of(source), "source", shaped, is_scanned, table)
+        earlier_use = uses.get((*names, "source"))
+        has_columns, is_scanned = bool(source.columns), is_scanned or (earlier_use is not None and earlier_use.scanned)
+        has_columns, table = (
+            has_columns or (earlier_use is not None and earlier_use.shaped),
+            _table(source) or (earlier_use.table if earlier_use is not None else None),
+        )
+        uses[(*names, "source")] = Use(*names, _find_path(source), "source", has_columns, is_scanned, table)
     if (sink := manifest.sink) is not None:
         names = sink.dataset.namespace, sink.dataset.name
-        found[(*names, "sink")] = Use(*names, _path_of(sink), "sink", bool(sink.columns), False, _table(sink))
-    return list(found.values())
+        uses[(*names, "sink")] = Use(*names, _find_path(sink), "sink", bool(sink.columns), False, _table(sink))
+    return list(uses.values())
 
 
-def _path_of(of: Source | Sink) -> str:
+def _find_path(part: Source | Sink) -> str:
     """Return the path of the whole dataset, if a capture read or wrote a partition of it."""
-    return uri_of(path_of_dataset(of.dataset.namespace, of.dataset.name) if of.within else of.path)
+    return uri_of(path_of_dataset(part.dataset.namespace, part.dataset.name) if part.within else part.path)
 
 
-def _table(of: Source | Sink) -> str | None:
+def _table(part: Source | Sink) -> str | None:
     """The name that the session's catalog has for a dataset, in lower case; None where it is known by its path alone."""
-    table = of.extra.get("table")
+    table = part.extra.get("table")
     return table.lower().removeprefix("spark_catalog.") if isinstance(table, str) and table else None
 
 
@@ -252,13 +255,13 @@ def leaf_of(name: str) -> str:
     return name.rstrip("/").rpartition("/")[2].lower()
 
 
-def _number(database: sqlite3.Connection, tenant: str, use: Use, ended: str) -> int:
+def _number(database: sqlite3.Connection, tenant: str, use: Use, end_time: str) -> int:
     """Return the number of a dataset, or give it one. Its path is the one in the capture that ended last."""
     database.execute(
         "INSERT INTO dataset (tenant, namespace, name, path, ended, name_back, path_back, leaf) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT DO UPDATE SET path = excluded.path, path_back = excluded.path_back, ended = excluded.ended "
         "WHERE excluded.ended >= dataset.ended",
-        [tenant, use.namespace, use.name, use.path, ended, use.name[::-1], use.path[::-1], leaf_of(use.name)],
+        [tenant, use.namespace, use.name, use.path, end_time, use.name[::-1], use.path[::-1], leaf_of(use.name)],
     )
     row = database.execute("SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?", [tenant, use.namespace, use.name])
     number = int(row.fetchone()[0])
@@ -273,6 +276,6 @@ def _parts(dataset: str) -> tuple[str, str]:
     return namespace, name
 
 
-def _asked(part: Sequence[object]) -> str:
+def _find_asked(part: Sequence[object]) -> str:
     """The datasets asked about, as a table that a statement begins with. CROSS JOIN keeps SQLite from beginning elsewhere."""
     return f"WITH asked (namespace, name) AS (VALUES {', '.join(['(?, ?)'] * len(part))})"

@@ -26,9 +26,9 @@ def decode(segment: Segment) -> list[Longs]:
     Raises:
         InvalidCaptureError: a block is damaged.
     """
-    whole = list(decode_parts(segment, max(1, segment.footer.rows)))
-    if whole:
-        return whole[0][1]
+    columns = list(decode_parts(segment, max(1, segment.footer.rows)))
+    if columns:
+        return columns[0][1]
     if not isinstance(segment.footer.columns, list):
         raise _damaged(segment.name, "its footer does not list its columns")
     return [np.empty(0, np.int64) for _ in segment.footer.columns]
@@ -55,8 +55,8 @@ def decode_parts(segment: Segment, rows: int) -> Iterator[tuple[int, list[Longs]
 
 def longs_of(column: pa.ChunkedArray) -> Longs:
     """A column of longs without nulls."""
-    whole = [np.frombuffer(chunk.buffers()[1], np.int64)[chunk.offset :][: len(chunk)] for chunk in column.chunks if len(chunk)]
-    return whole[0] if len(whole) == 1 else np.concatenate([*whole, np.empty(0, np.int64)])
+    chunks = [np.frombuffer(chunk.buffers()[1], np.int64)[chunk.offset :][: len(chunk)] for chunk in column.chunks if len(chunk)]
+    return chunks[0] if len(chunks) == 1 else np.concatenate([*chunks, np.empty(0, np.int64)])
 
 
 def arrow_of(longs: Longs) -> pa.Array:
@@ -69,14 +69,16 @@ def _columns(name: str, blocks: Sequence[Block], rows: int, lists: dict[int, _Li
     if any(len(block.columns) != width for block in blocks):
         raise InvalidCaptureError(f"Segment {name} is damaged: its blocks differ in their columns.", field=name)
     columns = [np.empty(rows, np.int64) for _ in range(width)]
-    at = 0
+    position = 0
     for block in blocks:
-        for place, (whole, column) in enumerate(zip(columns, block.columns, strict=True)):
+        for place, (all_values, column) in enumerate(zip(columns, block.columns, strict=True)):
             if column.form == LISTED:
-                whole[at : at + block.rows] = _listed(name, column, lists.setdefault(place, _List()).longer(name, column))
+                all_values[position : position + block.rows] = _append_listed(
+                    name, column, lists.setdefault(place, _List()).longer(name, column)
+                )
             else:
-                _unpack(name, column, whole[at : at + block.rows])
-        at += block.rows
+                _unpack(name, column, all_values[position : position + block.rows])
+        position += block.rows
     return columns
 
 
@@ -98,7 +100,7 @@ def _unpack(name: str, column: PackedColumn, into: Longs) -> None:
 
 
 def _numbered(name: str, column: PackedColumn) -> Longs:
-    return _chosen(name, np.frombuffer(column.values, _LONG), np.frombuffer(column.payload, _TYPES[column.width]))
+    return _choose_values(name, np.frombuffer(column.values, _LONG), np.frombuffer(column.payload, _TYPES[column.width]))
 
 
 class _List:
@@ -121,20 +123,20 @@ class _List:
         return self._room[:count]
 
 
-def _listed(name: str, column: PackedColumn, listed: Longs) -> Longs:
+def _append_listed(name: str, column: PackedColumn, listed: Longs) -> Longs:
     """The bytes of the places in the list lie apart: of all rows the lowest, then of all rows the next."""
     rows = len(column.payload) // column.width
     places = np.zeros(rows, np.uint32)
     for byte in range(column.width):
         places |= np.frombuffer(column.payload[byte * rows : (byte + 1) * rows], np.uint8).astype(np.uint32) << (8 * byte)
-    return _chosen(name, listed, places)
+    return _choose_values(name, listed, places)
 
 
-def _chosen(name: str, values: Longs, numbers: npt.NDArray[Any]) -> Longs:
+def _choose_values(name: str, values: Longs, numbers: npt.NDArray[Any]) -> Longs:
     if numbers.max(initial=0) >= len(values):
         raise _damaged(name, f"a column of {len(values)} values has a row with number {numbers.max(initial=0)}")
-    chosen: Longs = values[numbers]
-    return chosen
+    chosen_values: Longs = values[numbers]
+    return chosen_values
 
 
 def _damaged(name: str, reason: str) -> InvalidCaptureError:

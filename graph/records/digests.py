@@ -86,12 +86,12 @@ def _digest_of_file(path: Path) -> FileDigest:
 
 def seal(folder: Path, capture: str, contents: Mapping[str, bytes] | None = None) -> None:
     """Write the digests of all files in a folder. `contents` are those of files that are written there afterwards."""
-    entries = Digests({path.name: _digest_of_file(path) for path in _sealable(folder)})
+    entries = Digests({path.name: _digest_of_file(path) for path in _list_sealable(folder)})
     entries |= {name: _digest_of_bytes(data) for name, data in (contents or {}).items()}
     write_durably(folder / DIGESTS, entries.text(capture))
 
 
-def _sealable(folder: Path) -> list[Path]:
+def _list_sealable(folder: Path) -> list[Path]:
     """Return the files of a capture that get a digest. Drafts and cached files of a shared place get none."""
     names = {DIGESTS, "kept.json"}
     return [
@@ -113,31 +113,31 @@ def changing(folder: Path, names: Collection[str]) -> Iterator[None]:
     Raises:
         DamagedError: `digests.json` is damaged.
     """
-    with _alone(folder):
-        before = digests_of(folder)
-        if before is None:
+    with _is_alone(folder):
+        earlier_digests = digests_of(folder)
+        if earlier_digests is None:
             yield
             return
-        write_durably(folder / DIGESTS, Digests(before | dict.fromkeys(names)).text(folder.name))
+        write_durably(folder / DIGESTS, Digests(earlier_digests | dict.fromkeys(names)).text(folder.name))
         try:
             yield
         except BaseException:
             with suppress(OSError):  # usually a full disk, the reason for the failed change too
-                write_durably(folder / DIGESTS, Digests(_left(folder, names, before)).text(folder.name))
+                write_durably(folder / DIGESTS, Digests(_list_remaining(folder, names, earlier_digests)).text(folder.name))
             raise
-        made = {name: _digest_of_file(folder / name) for name in names if (folder / name).exists()}
-        kept = {name: one for name, one in before.items() if name not in names}
-        write_durably(folder / DIGESTS, Digests(kept | made).text(folder.name))
+        new_digests = {name: _digest_of_file(folder / name) for name in names if (folder / name).exists()}
+        kept_digests = {name: one for name, one in earlier_digests.items() if name not in names}
+        write_durably(folder / DIGESTS, Digests(kept_digests | new_digests).text(folder.name))
 
 
-def _left(folder: Path, names: Collection[str], before: Mapping[str, FileDigest | None]) -> dict[str, FileDigest | None]:
+def _list_remaining(folder: Path, names: Collection[str], before: Mapping[str, FileDigest | None]) -> dict[str, FileDigest | None]:
     """Return the digests after a failed change: an unchanged file keeps its digest, and a file that may be half written has none."""
-    found = {name: one for name, one in before.items() if name not in names}
+    remaining = {name: one for name, one in before.items() if name not in names}
     for name in names:
         if (folder / name).exists():
-            known = before.get(name)
-            found[name] = known if known is not None and _digest_of_file(folder / name) == known else None
-    return found
+            earlier_digest = before.get(name)
+            remaining[name] = earlier_digest if earlier_digest is not None and _digest_of_file(folder / name) == earlier_digest else None
+    return remaining
 
 
 def digests_of(folder: Path) -> Digests | None:
@@ -182,9 +182,9 @@ def read_checked(path: Path) -> bytes:
         reason = entry.differs(data) if entry is not None else ""
         if not reason:
             return data
-        if (again := digests_of(path.parent)) == digests:
+        if (current_digests := digests_of(path.parent)) == digests:
             raise damaged(path, _WHAT, reason)
-        digests = again  # the file was put in place anew meanwhile
+        digests = current_digests  # the file was put in place anew meanwhile
 
 
 def check_file(path: Path) -> bool:
@@ -237,16 +237,16 @@ def _entry(path: Path) -> FileDigest | None:
 
 
 def _compare(path: Path, entry: FileDigest, start: int, length: int) -> None:
-    reason = _difference(path, entry, start, length)
+    reason = _find_difference(path, entry, start, length)
     if reason and _entry(path) == entry:  # else it was put in place anew meanwhile
         raise damaged(path, _WHAT, reason)
 
 
-def _difference(path: Path, entry: FileDigest, start: int, length: int) -> str:
+def _find_difference(path: Path, entry: FileDigest, start: int, length: int) -> str:
     if (size := path.stat().st_size) != entry.length:
         return f"it has {size:,} bytes, {entry.length:,} were written"
-    first, last = start // entry.block, -(-min(start + length, entry.length) // entry.block)
-    for place, digest in enumerate(_blocks(path, entry.block, first, last), start=first):
+    first, end_block = start // entry.block, -(-min(start + length, entry.length) // entry.block)
+    for place, digest in enumerate(_blocks(path, entry.block, first, end_block), start=first):
         if digest != entry.blocks[place * _BYTES : (place + 1) * _BYTES]:
             return f"the checksum of its bytes from {place * entry.block:,} on is not that of what was written"
     return ""
@@ -257,14 +257,14 @@ def _blocks(path: Path, block: int, first: int, last: int) -> Iterator[bytes]:
     if (last - first) * block >= _PARALLEL and (os.cpu_count() or 1) > 1:
         middle = (first + last) // 2
         with ThreadPoolExecutor(1, thread_name_prefix="headwater-digest") as threads:
-            rest = threads.submit(lambda: list(_blocks_in_turn(path, block, middle, last)))
-            yield from _blocks_in_turn(path, block, first, middle)
-            yield from rest.result()
+            other_hashes = threads.submit(lambda: list(_hash_blocks(path, block, middle, last)))
+            yield from _hash_blocks(path, block, first, middle)
+            yield from other_hashes.result()
         return
-    yield from _blocks_in_turn(path, block, first, last)
+    yield from _hash_blocks(path, block, first, last)
 
 
-def _blocks_in_turn(path: Path, block: int, first: int, last: int) -> Iterator[bytes]:
+def _hash_blocks(path: Path, block: int, first: int, last: int) -> Iterator[bytes]:
     with path.open("rb") as file:
         file.seek(first * block)
         for _ in range(first, last):
@@ -292,7 +292,7 @@ def _identity(path: Path) -> _Identity:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _is_alone(folder: Path) -> Iterator[None]:
     """While no other process changes the digests of a folder. Where the file system has no locks, nobody waits."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -35,15 +35,16 @@ def spilling(folder: Path, rows: int, width: int, *, megabytes: int, threads: in
         InvalidCaptureError: the disk has no room for them.
         TooMuchError: they need more memory.
     """
-    needed = _LEAST_DISK + rows * width * 8 * _SPILLED
-    free = shutil.disk_usage(folder).free
-    if needed > free - _LEFT_FREE:
+    needed_bytes = _LEAST_DISK + rows * width * 8 * _SPILLED
+    free_bytes = shutil.disk_usage(folder).free
+    if needed_bytes > free_bytes - _LEFT_FREE:
         raise InvalidCaptureError(
-            f"Sorting {rows} rows of this capture may take {needed >> 20} MB of disk; {folder} has {free >> 20} MB.", hint=_RETRY
+            f"Sorting {rows} rows of this capture may take {needed_bytes >> 20} MB of disk; {folder} has {free_bytes >> 20} MB.",
+            hint=_RETRY,
         )
     config: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": f"{megabytes}MB", "threads": threads, "preserve_insertion_order": False,
-        "temp_directory": str(folder / "spill"), "max_temp_directory_size": f"{needed >> 20}MB",
+        "temp_directory": str(folder / "spill"), "max_temp_directory_size": f"{needed_bytes >> 20}MB",
     }  # fmt: skip
     with duckdb.connect(config=config) as database:
         database.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command

@@ -51,10 +51,10 @@ class FileAtRest:
         with self._locked(fcntl.LOCK_SH):
             identity = self._identity()
             try:
-                stated = self._digest.read_bytes()
+                stated_digest = self._digest.read_bytes()
             except OSError:
                 return True  # nobody wrote one yet
-            if identity is None or identity[1] > _MOST_BYTES or stated == self._found():
+            if identity is None or identity[1] > _MOST_BYTES or stated_digest == self._found():
                 self._sound = identity
                 return True
         return False

@@ -39,15 +39,17 @@ class Numbering:
         for boundary in manifest.boundaries:
             if boundary.recomputed is None and boundary.kind in {"group", "check"}:
                 most[boundary.operator] = min(rows[boundary.boundary], most.get(boundary.operator, _MOST + 1))
-        hashed = {boundary.operator for boundary in manifest.boundaries if any(column.role == "check" for column in boundary.columns)}
-        recorded = {
+        hashed_operators = {
+            boundary.operator for boundary in manifest.boundaries if any(column.role == "check" for column in boundary.columns)
+        }
+        recorded_operators = {
             boundary.operator for boundary in manifest.boundaries if boundary.kind == "group" and boundary.recomputed is None
-        } & hashed
+        } & hashed_operators
         self._numbers: dict[int, _Numbers] = {}
-        together = 0
-        for operator in sorted(recorded, key=lambda operator: (most[operator], operator)):
-            together += most[operator]
-            if most[operator] <= _MOST and together <= _MOST_TOGETHER:
+        total = 0
+        for operator in sorted(recorded_operators, key=lambda operator: (most[operator], operator)):
+            total += most[operator]
+            if most[operator] <= _MOST and total <= _MOST_TOGETHER:
                 self._numbers[operator] = _Numbers()
         self._boundaries = manifest.boundaries
 
@@ -56,7 +58,7 @@ class Numbering:
         groups = {boundary.operator: boundary.boundary for boundary in self._boundaries if self._numbered(boundary, "group")}
         after: dict[int, set[int]] = {boundary.boundary: set() for boundary in self._boundaries}
         for boundary in self._boundaries:
-            for operator in self._referred(boundary).values():
+            for operator in self._list_references(boundary).values():
                 after[groups[operator]].add(boundary.boundary)
             if self._numbered(boundary, *_ABOVE):
                 after[boundary.boundary].add(groups[boundary.operator])
@@ -68,7 +70,7 @@ class Numbering:
 
     def referring(self, boundary: Boundary) -> list[str]:
         """The columns of a kept table that refer to groups with numbers."""
-        return list(self._referred(boundary))
+        return list(self._list_references(boundary))
 
     def own(self, boundary: Boundary, columns: Mapping[str, Longs]) -> dict[str, Longs]:
         """The columns of rows of a boundary, its own groups by their numbers."""
@@ -78,12 +80,15 @@ class Numbering:
 
     def others(self, boundary: Boundary, columns: Mapping[str, Longs]) -> dict[str, Longs]:
         """The columns of rows of a boundary, in the order in which they are kept, the groups that they refer to by their numbers."""
-        referred = self._referred(boundary)
-        return {name: self._numbers[referred[name]].of(column) if name in referred else column for name, column in columns.items()}
+        reference_columns = self._list_references(boundary)
+        return {
+            name: self._numbers[reference_columns[name]].of(column) if name in reference_columns else column
+            for name, column in columns.items()
+        }
 
     def is_numbered(self, boundary: Boundary) -> bool:
         """Whether a boundary is of groups that have numbers here, and refers to no others."""
-        return self._numbered(boundary, "group") and not self._referred(boundary)
+        return self._numbered(boundary, "group") and not self._list_references(boundary)
 
     def places(self, boundary: Boundary, keys: Longs) -> npt.NDArray[np.uint32]:
         """For rows of such a boundary their groups' numbers as they sort: "none" is 0, and each number one more."""
@@ -92,13 +97,13 @@ class Numbering:
     def batch(self, boundary: Boundary, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Both of rows that come in any order."""
         columns = {name: longs_of(pa.chunked_array([batch.column(name)])) for name in batch.schema.names}
-        made = self.others(boundary, self.own(boundary, columns))
-        return pa.RecordBatch.from_arrays([arrow_of(made[name]) for name in batch.schema.names], schema=batch.schema)
+        columns_with_numbers = self.others(boundary, self.own(boundary, columns))
+        return pa.RecordBatch.from_arrays([arrow_of(columns_with_numbers[name]) for name in batch.schema.names], schema=batch.schema)
 
     def _numbered(self, boundary: Boundary, *kinds: str) -> bool:
         return boundary.kind in kinds and boundary.operator in self._numbers
 
-    def _referred(self, boundary: Boundary) -> dict[str, int]:
+    def _list_references(self, boundary: Boundary) -> dict[str, int]:
         return {name: operator for name, operator in referred_names(boundary) if operator in self._numbers}
 
 
@@ -113,35 +118,35 @@ class _Numbers:
         """The numbers of groups; "none" stays."""
         if not len(hashes):
             return hashes
-        numbers, indices = self._distinct(hashes)
-        made: Longs = numbers[indices]
-        return made
+        numbers, indices = self._find_distinct(hashes)
+        result: Longs = numbers[indices]
+        return result
 
     def places_of(self, hashes: Longs) -> npt.NDArray[np.uint32]:
         """Return the numbers of hashes as small integers: 0 for "none", otherwise the number plus one."""
         if not len(hashes):
             return np.empty(0, np.uint32)
-        numbers, indices = self._distinct(hashes)
+        numbers, indices = self._find_distinct(hashes)
         small = np.where(numbers == NONE, 0, numbers + 1).astype(np.uint32)
-        made: npt.NDArray[np.uint32] = small[indices]
-        return made
+        result: npt.NDArray[np.uint32] = small[indices]
+        return result
 
-    def _distinct(self, hashes: Longs) -> tuple[Longs, npt.NDArray[np.int32]]:
+    def _find_distinct(self, hashes: Longs) -> tuple[Longs, npt.NDArray[np.int32]]:
         """Return the number of each distinct hash, in the order of first occurrence, and the index of each row's hash among these."""
-        met = arrow_of(hashes).dictionary_encode()
-        numbers = self._of_each(longs_of(pa.chunked_array([met.dictionary])))
-        return numbers, np.frombuffer(met.indices.buffers()[1], np.int32)[met.indices.offset :][: len(hashes)]
+        encoded = arrow_of(hashes).dictionary_encode()
+        numbers = self._number_groups(longs_of(pa.chunked_array([encoded.dictionary])))
+        return numbers, np.frombuffer(encoded.indices.buffers()[1], np.int32)[encoded.indices.offset :][: len(hashes)]
 
-    def _of_each(self, distinct: Longs) -> Longs:
+    def _number_groups(self, distinct: Longs) -> Longs:
         """Return the numbers of distinct groups. New groups get the next numbers."""
         order = np.argsort(distinct)
         ascending = distinct[order]  # what is looked for in order lies near what was looked for before
         places = np.searchsorted(self._hashes, ascending)
-        known = np.append(self._hashes, NONE)[places] == ascending
-        known &= ascending != NONE
+        is_known = np.append(self._hashes, NONE)[places] == ascending
+        is_known &= ascending != NONE
         numbers = np.full(len(distinct), NONE, np.int64)
-        numbers[order[known]] = self._numbers[places[known]]
-        new = ~known & (ascending != NONE)
+        numbers[order[is_known]] = self._numbers[places[is_known]]
+        new = ~is_known & (ascending != NONE)
         if new.any():
             numbers[np.sort(order[new])] = np.arange(len(self._hashes), len(self._hashes) + int(new.sum()))
             self._numbers = np.insert(self._numbers, places[new], numbers[order[new]])

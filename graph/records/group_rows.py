@@ -59,8 +59,8 @@ class GroupedRows:
             pieces = (piece for run in self._runs if len((piece := run.until(after)).groups))
             if after - first == 1:  # perhaps more rows than fit in memory
                 yield from ((piece.repeated(), list(piece.columns)) for piece in pieces)
-            elif met := list(pieces):
-                yield _merged(met, self._totals[first:after], first)
+            elif merged_pieces := list(pieces):
+                yield _merge_runs(merged_pieces, self._totals[first:after], first)
 
     def _count(self, run: _Run) -> None:
         most = int(run.groups[-1]) + 1
@@ -145,21 +145,21 @@ def _sorted_run(numbers: Numbers, columns: Sequence[Longs]) -> _Run:
 def _ranges(totals: Longs, at_once: int) -> Iterator[tuple[int, int]]:
     """Ranges of groups that have so many rows together; a group that has more is one of its own."""
     ends = np.cumsum(totals)
-    first = before = 0
+    first = rows_before = 0
     while first < len(totals):
-        after = max(first + 1, int(np.searchsorted(ends, before + at_once, "right")))
+        after = max(first + 1, int(np.searchsorted(ends, rows_before + at_once, "right")))
         yield first, after
-        first, before = after, int(ends[after - 1])
+        first, rows_before = after, int(ends[after - 1])
 
 
-def _merged(pieces: Sequence[_Run], totals: Longs, first: int) -> tuple[Longs, list[Longs]]:
+def _merge_runs(pieces: Sequence[_Run], totals: Longs, first: int) -> tuple[Longs, list[Longs]]:
     """The rows of all pieces: of each group those of the first piece, then those of the second, and so on."""
-    free = np.cumsum(totals) - totals  # where the next row of each group goes
+    next_places = np.cumsum(totals) - totals  # where the next row of each group goes
     columns = [np.empty(int(totals.sum()), np.int64) for _ in pieces[0].columns]
     for piece in pieces:
         groups, starts = piece.groups - np.uint32(first), np.cumsum(piece.counts) - piece.counts
-        places = np.repeat(free[groups] - starts, piece.counts) + np.arange(int(piece.counts.sum()))
-        for whole, column in zip(columns, piece.columns, strict=True):
-            whole[places] = column
-        free[groups] += piece.counts
+        places = np.repeat(next_places[groups] - starts, piece.counts) + np.arange(int(piece.counts.sum()))
+        for target, column in zip(columns, piece.columns, strict=True):
+            target[places] = column
+        next_places[groups] += piece.counts
     return np.repeat(np.arange(first, first + len(totals)), totals), columns

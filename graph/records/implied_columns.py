@@ -60,20 +60,20 @@ class _Placed:
         self._ends = np.cumsum(counts)
         self._starts = self._ends - counts
         order = np.argsort(local, kind="stable")
-        before = np.cumsum(counts[order]) - counts[order]
+        rows_before = np.cumsum(counts[order]) - counts[order]
         starts, sizes = runs(local[order])
         self._begins = np.empty(len(local), np.int64)  # the position in its file at which each run begins
-        self._begins[order] = before - np.repeat(before[starts], sizes)
+        self._begins[order] = rows_before - np.repeat(rows_before[starts], sizes)
 
     def of(self, first: int, count: int, columns: Columns) -> dict[str, Longs]:
         after = first + count
-        met = slice(int(np.searchsorted(self._ends, first, "right")), int(np.searchsorted(self._starts, after, "left")))
-        starts = self._starts[met]
-        counts = np.minimum(self._ends[met], after) - np.maximum(starts, first)
-        written = np.repeat(self._files[met], counts)
+        range_slice = slice(int(np.searchsorted(self._ends, first, "right")), int(np.searchsorted(self._starts, after, "left")))
+        starts = self._starts[range_slice]
+        counts = np.minimum(self._ends[range_slice], after) - np.maximum(starts, first)
+        file_column = np.repeat(self._files[range_slice], counts)
         if "place" in columns:
-            return {"file": written, "row": _checked_places(self._segment, columns, POSITION_MASK)}
-        return {"file": written, "row": np.arange(first, after, dtype=np.int64) + np.repeat(self._begins[met] - starts, counts)}
+            return {"file": file_column, "row": _checked_places(self._segment, columns, POSITION_MASK)}
+        return {"file": file_column, "row": np.arange(first, after, dtype=np.int64) + np.repeat(self._begins[range_slice] - starts, counts)}
 
 
 class _Partitions:
@@ -86,15 +86,15 @@ class _Partitions:
         self._by_rank: _Reach | None = None
 
     def of(self, first: int, count: int, columns: Columns) -> dict[str, Longs]:
-        begun, after = _first(self._segment.footer.attempt), first + count
+        first_reference, after = _first(self._segment.footer.attempt), first + count
         if self._by_key is None:
             self._by_key = _Reach([part["key"]] for _, part in self._again())
             self._by_rank = _Reach([part["key"], part["peers"]] for _, part in self._again()) if "peers" in columns else None
         begins, sizes = self._by_key.of(first, after)
-        known = {"ref": begun + np.arange(first, after, dtype=np.int64), "begin": begun + begins, "size": sizes}
+        known = {"ref": first_reference + np.arange(first, after, dtype=np.int64), "begin": first_reference + begins, "size": sizes}
         if self._by_rank is not None:
-            alike, counts = self._by_rank.of(first, after)
-            known["peers"] = alike + counts - begins
+            peers, counts = self._by_rank.of(first, after)
+            known["peers"] = peers + counts - begins
         return known
 
 
@@ -113,8 +113,8 @@ class _Reach:
         while not self._done and (not len(self._starts) or int(self._starts[-1]) < after):
             self._read()
         self._starts = self._starts[max(0, int(np.searchsorted(self._starts, first, "right")) - 1) :]
-        met = int(np.searchsorted(self._starts, after, "left"))
-        starts, ends = self._starts[:met], np.append(self._starts[1:], self._rows)[:met]
+        range_slice = int(np.searchsorted(self._starts, after, "left"))
+        starts, ends = self._starts[:range_slice], np.append(self._starts[1:], self._rows)[:range_slice]
         counts = np.minimum(ends, after) - np.maximum(starts, first)
         return np.repeat(starts, counts), np.repeat(ends - starts, counts)
 
@@ -134,10 +134,10 @@ class _Reach:
 def runs(*columns: Longs) -> tuple[Longs, Longs]:
     """Where neighbours of equal values begin, and how many they are."""
     count = len(columns[0])
-    other = np.ones(count, np.bool_)
+    is_start = np.ones(count, np.bool_)
     if count:
-        other[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
-    starts = np.flatnonzero(other).astype(np.int64)
+        is_start[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    starts = np.flatnonzero(is_start).astype(np.int64)
     return starts, np.diff(np.append(starts, count))
 
 

@@ -74,22 +74,22 @@ class KeptTables:
         groups = np.flatnonzero(np.searchsorted(keys, footer.least, "left") < np.searchsorted(keys, footer.greatest, "right"))
         if len(groups) > _MOST_GROUPS:
             return None
-        found: list[Longs] = []
+        places: list[Longs] = []
         parts: dict[str, list[Longs]] = {name: [] for name in columns}
         count = 0
         for group in groups.tolist():
-            present = self._keys(file, footer, group)
-            rows = _among(present, keys)
+            present_keys = self._keys(file, footer, group)
+            rows = _select_present(present_keys, keys)
             count += len(rows)
             if count > most:
                 return None
             if len(rows):
-                found.append(present[rows])
+                places.append(present_keys[rows])
                 for name, column in zip(columns, self._columns(file, footer, group, columns), strict=True):
                     parts[name].append(column[rows])
         if _as_it_is(path) != file:
             return None  # it was put in place anew meanwhile
-        return _joined(found), {name: _joined(arrays) for name, arrays in parts.items()}
+        return _joined(places), {name: _joined(arrays) for name, arrays in parts.items()}
 
     def check(self, path: Path) -> None:
         """See that a table is sound before the database reads it, which looks at no checksum. Once for each file.
@@ -104,8 +104,8 @@ class KeptTables:
             if check_file(path):
                 return
         with self._lock:
-            known = file in self._sound
-        if known or file[2] > _CHECKED:
+            is_known = file in self._sound
+        if is_known or file[2] > _CHECKED:
             return
         check_table(path)
         with self._lock:
@@ -139,32 +139,32 @@ class KeptTables:
         return place_key(files, rows)
 
     def _columns(self, file: _Key, footer: _Footer, group: int, names: Sequence[str]) -> list[Longs]:
-        found: dict[str, Longs] = {}
+        arrays: dict[str, Longs] = {}
         with self._lock:
             for name in names:
                 if (key := (file, group, name)) in self._read:
                     self._read.move_to_end(key)
-                    found[name] = self._read[key]
-        if absent := [name for name in names if name not in found]:
-            for name in absent:
+                    arrays[name] = self._read[key]
+        if absent_names := [name for name in names if name not in arrays]:
+            for name in absent_names:
                 chunk = footer.metadata.row_group(group).column(footer.names.index(name))
                 check_part(Path(file[0]), chunk.data_page_offset, chunk.total_compressed_size)
-            with pq.ParquetFile(file[0], metadata=footer.metadata, memory_map=True, page_checksum_verification=True) as opened:
-                table = opened.read_row_group(group, columns=absent, use_threads=False)
-            found |= {name: longs_of(table.column(name)) for name in absent}
+            with pq.ParquetFile(file[0], metadata=footer.metadata, memory_map=True, page_checksum_verification=True) as parquet:
+                table = parquet.read_row_group(group, columns=absent_names, use_threads=False)
+            arrays |= {name: longs_of(table.column(name)) for name in absent_names}
             with self._lock:
-                for name in absent:
-                    self._keep((file, group, name), found[name])
-        return [found[name] for name in names]
+                for name in absent_names:
+                    self._keep_columns((file, group, name), arrays[name])
+        return [arrays[name] for name in names]
 
-    def _keep(self, key: tuple[_Key, int, str], column: Longs) -> None:
+    def _keep_columns(self, key: tuple[_Key, int, str], column: Longs) -> None:
         if key in self._read:
             return  # another thread was quicker
         self._read[key] = column
         self._bytes += column.nbytes
         while self._bytes > self._most_bytes:
-            _, dropped = self._read.popitem(last=False)
-            self._bytes -= dropped.nbytes
+            _, dropped_columns = self._read.popitem(last=False)
+            self._bytes -= dropped_columns.nbytes
 
 
 def check_table(path: Path) -> None:
@@ -176,17 +176,17 @@ def check_table(path: Path) -> None:
     with reading(path):
         if compare_anew(path):
             return
-    with reading(path), pq.ParquetFile(path, page_checksum_verification=True) as opened:
-        for group in range(opened.metadata.num_row_groups):
-            opened.read_row_group(group, use_threads=False)
+    with reading(path), pq.ParquetFile(path, page_checksum_verification=True) as parquet:
+        for group in range(parquet.metadata.num_row_groups):
+            parquet.read_row_group(group, use_threads=False)
 
 
 def _check_footer(file: _Key) -> None:
     """Compare what a footer is read from."""
     path, _, size, _ = file
-    with Path(path).open("rb") as opened:
-        opened.seek(max(0, size - _TAIL))
-        length = int.from_bytes(opened.read(4), "little")
+    with Path(path).open("rb") as stream:
+        stream.seek(max(0, size - _TAIL))
+        length = int.from_bytes(stream.read(4), "little")
     start = max(0, size - _TAIL - length)
     check_part(Path(path), start, size - start)
 
@@ -220,14 +220,14 @@ def _footer_of(metadata: pq.FileMetaData) -> _Footer | None:
     return _Footer(metadata, names, *(place_key(end[:, 0], end[:, 1]) for end in bounds))
 
 
-def _among(present: Longs, keys: Longs) -> Longs:
+def _select_present(present_keys: Longs, keys: Longs) -> Longs:
     """The places in `held`, which ascends, of what is among `keys`."""
     if len(keys) == 1:
-        low, high = np.searchsorted(present, keys[0], "left"), np.searchsorted(present, keys[0], "right")
-        return np.arange(low, high, dtype=np.int64)
-    places = np.searchsorted(keys, present)
+        first_index, end_index = np.searchsorted(present_keys, keys[0], "left"), np.searchsorted(present_keys, keys[0], "right")
+        return np.arange(first_index, end_index, dtype=np.int64)
+    places = np.searchsorted(keys, present_keys)
     places[places == len(keys)] = 0
-    return np.flatnonzero(keys[places] == present).astype(np.int64)
+    return np.flatnonzero(keys[places] == present_keys).astype(np.int64)
 
 
 def _joined(arrays: Sequence[Longs]) -> Longs:

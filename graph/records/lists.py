@@ -163,8 +163,8 @@ class _Stored:
 
     def check(self) -> None:
         """See that the file is whole."""
-        if (found := self._rows("PRAGMA quick_check(1)")) != [("ok",)]:
-            raise damaged(self._path, "The association file", str(found[0][0]).splitlines()[0])
+        if (problems := self._rows("PRAGMA quick_check(1)")) != [("ok",)]:
+            raise damaged(self._path, "The association file", str(problems[0][0]).splitlines()[0])
         self._rows("SELECT count(*) FROM told")  # an empty file is a database without tables
 
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
@@ -197,8 +197,8 @@ class ManySourceFiles(_Stored):
 
     def at(self, ordinal: int) -> SourceFile | None:
         question = f"SELECT {_FILE} FROM source WHERE source = ? AND ordinal <= ? ORDER BY ordinal DESC LIMIT 1"
-        found = [_file(row) for row in self._rows(question, self._source, ordinal)]
-        return next((file for file in found if ordinal < file.ordinal + file.ordinals), None)
+        source_files = [_file(row) for row in self._rows(question, self._source, ordinal)]
+        return next((file for file in source_files if ordinal < file.ordinal + file.ordinals), None)
 
     def of(self, block: FileBlock) -> SourceFile | None:
         uris, values = _spelt(block)
@@ -265,7 +265,9 @@ def is_long(manifest: Manifest, files: Sequence[KeptFile]) -> bool:
 def shortened(manifest: Manifest) -> Manifest:
     """Return a manifest without the lists that grow with its files. For its segments it has the number of rows of each boundary."""
     rows = rows_of_segments(manifest)
-    boundaries = tuple(replace(one, extra={**one.extra, _ROWS: rows.get(one.boundary, 0)}) for one in manifest.boundaries)
+    boundaries = tuple(
+        replace(boundary, extra={**boundary.extra, _ROWS: rows.get(boundary.boundary, 0)}) for boundary in manifest.boundaries
+    )
     sources = tuple(replace(source, files=(), splits=()) for source in manifest.sources)
     return replace(manifest, segments=(), sources=sources, boundaries=boundaries)
 
@@ -280,9 +282,9 @@ def rows_of_segments(manifest: Manifest) -> dict[int, int]:
 
 def stated_rows(brief: Manifest) -> dict[int, int] | None:
     """Return the number of written rows of each boundary from a manifest without lists. None if an earlier release kept it."""
-    stated = {boundary.boundary: boundary.extra.get(_ROWS) for boundary in brief.boundaries}
-    known = {number: count for number, count in stated.items() if isinstance(count, int)}
-    return known if len(known) == len(stated) else None
+    stated_counts = {boundary.boundary: boundary.extra.get(_ROWS) for boundary in brief.boundaries}
+    known_counts = {number: count for number, count in stated_counts.items() if isinstance(count, int)}
+    return known_counts if len(known_counts) == len(stated_counts) else None
 
 
 def keep_lists(manifest: Manifest, files: Sequence[KeptFile], folder: Path) -> None:
@@ -328,8 +330,8 @@ def write_lists(path: Path, manifest: Manifest, files: Iterable[KeptFile]) -> No
             database.executemany("INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (_row(source.source, f) for f in source.files))
             splits = ((source.source, split.ordinal, split.path, split.start, split.length) for split in source.splits)
             database.executemany("INSERT INTO split VALUES (?, ?, ?, ?, ?)", splits)
-        written = ((place, *file.block, file.rows, file.attempt) for place, file in enumerate(files))
-        database.executemany("INSERT INTO written VALUES (?, ?, ?, ?, ?, ?)", written)
+        file_rows = ((place, *file.block, file.rows, file.attempt) for place, file in enumerate(files))
+        database.executemany("INSERT INTO written VALUES (?, ?, ?, ?, ?, ?)", file_rows)
         database.execute("COMMIT")
 
 
@@ -349,8 +351,8 @@ def block_of_source(file: SourceFile) -> FileBlock:
 
 def listed_by_path(files: Iterable[SourceFile]) -> bool:
     """Whether ordinals follow the paths."""
-    ordered = sorted(files, key=lambda file: file.path)
-    return all(before.ordinal < after.ordinal for before, after in pairwise(ordered))
+    sorted_files = sorted(files, key=lambda file: file.path)
+    return all(earlier.ordinal < after.ordinal for earlier, after in pairwise(sorted_files))
 
 
 def _row(source: int, file: SourceFile) -> tuple[object, ...]:

@@ -60,22 +60,22 @@ class Flow:
 
 def identify(block: FileBlock, written: Collection[FileBlock]) -> Move | None:
     """Choose among written files of the same length those that a file is, or may be. None if there are none."""
-    same_time = [other for other in written if other.modified == block.modified]
-    same = [other for other in same_time if leaf_of(other) == leaf_of(block)]
-    if len(same) > 1:  # one name in several partitions
-        same = [other for other in same if _partition_of(other) == _partition_of(block)] or same
-    if same:
-        sure = len(same) == 1 and (keeps_milliseconds(block.path) or _is_unique(block))
-        return Move(Evidence.CERTAIN if sure else Evidence.UNKNOWN, same, "name, length and time")
+    same_time = [candidate for candidate in written if candidate.modified == block.modified]
+    same_files = [candidate for candidate in same_time if leaf_of(candidate) == leaf_of(block)]
+    if len(same_files) > 1:  # one name in several partitions
+        same_files = [candidate for candidate in same_files if _partition_of(candidate) == _partition_of(block)] or same_files
+    if same_files:
+        is_certain = len(same_files) == 1 and (keeps_milliseconds(block.path) or _is_unique(block))
+        return Move(Evidence.CERTAIN if is_certain else Evidence.UNKNOWN, same_files, "name, length and time")
     renamed = same_time if keeps_milliseconds(block.path) else []
     if renamed:  # small files of one length, written in one millisecond, are no rarity
         return Move(Evidence.UNKNOWN, renamed, "length and time")
-    copied = [other for other in written if leaf_of(other) == leaf_of(block) and other.modified < block.modified]
-    if not copied:
+    copies = [candidate for candidate in written if leaf_of(candidate) == leaf_of(block) and candidate.modified < block.modified]
+    if not copies:
         return None
     # A store of objects has no rename: each copy gets a time of its own.
-    sure = len(copied) == 1 and not keeps_milliseconds(block.path) and _is_unique(block)
-    return Move(Evidence.LIKELY if sure else Evidence.UNKNOWN, copied, "name and length")
+    is_certain = len(copies) == 1 and not keeps_milliseconds(block.path) and _is_unique(block)
+    return Move(Evidence.LIKELY if is_certain else Evidence.UNKNOWN, copies, "name and length")
 
 
 def name_key(tenant: str, block: FileBlock) -> int:
@@ -99,58 +99,58 @@ class KnownMoves:
 
     def origins(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, Move]:
         """Return, for the blocks that no capture wrote, the written files elsewhere that each may be."""
-        moves = {block: identify(block, written) for block, written in self._alike(tenant, blocks).items()}
+        moves = {block: identify(block, candidates) for block, candidates in self._find_alike(tenant, blocks).items()}
         return {block: move for block, move in moves.items() if move is not None}
 
     def destinations(self, tenant: str, blocks: Collection[FileBlock]) -> dict[FileBlock, Move]:
         """Return the files that captures read and none wrote, if they may be one of these written blocks."""
-        read: dict[FileBlock, None] = {}
+        read_blocks: dict[FileBlock, None] = {}
         for part in batched([block for block in dict.fromkeys(blocks) if name_key(tenant, block)], _BATCH):
             values = [value for block in part for value in _parameters(tenant, block)]
             rows = self._rows(f"{_given(part)} {_READ_ELSEWHERE}", [*values, *[tenant] * 3])
-            read |= dict.fromkeys(FileBlock(*row) for row in rows)
-        wanted = set(blocks)
-        return {block: move for block, move in self.origins(tenant, read).items() if wanted.intersection(move.written)}
+            read_blocks |= dict.fromkeys(FileBlock(*row) for row in rows)
+        wanted_blocks = set(blocks)
+        return {block: move for block, move in self.origins(tenant, read_blocks).items() if wanted_blocks.intersection(move.written)}
 
     def flows(self, tenant: str, capture: str) -> list[Flow]:
         """Return the flows by moved files between a capture and others. Both captures of a flow return it."""
-        moved = self._rows(f"{_WROTE} {_READ_ELSEWHERE}", [tenant, capture, *[tenant] * 3])
-        read = _sure(self._candidates(_READ_BY, [tenant, capture], tenant))
-        wrote = _sure(self._alike(tenant, (FileBlock(*row) for row in moved)))
-        return list(self._between(tenant, read, readers=capture) | self._between(tenant, wrote, writers=capture))
+        moved_blocks = self._rows(f"{_WROTE} {_READ_ELSEWHERE}", [tenant, capture, *[tenant] * 3])
+        read_moves = _select_certain(self._find_candidates(_READ_BY, [tenant, capture], tenant))
+        written_moves = _select_certain(self._find_alike(tenant, (FileBlock(*row) for row in moved_blocks)))
+        return list(self._find_flows(tenant, read_moves, readers=capture) | self._find_flows(tenant, written_moves, writers=capture))
 
-    def _between(self, tenant: str, origins: Mapping[FileBlock, FileBlock], *, writers: str = "", readers: str = "") -> dict[Flow, None]:
+    def _find_flows(self, tenant: str, origins: Mapping[FileBlock, FileBlock], *, writers: str = "", readers: str = "") -> dict[Flow, None]:
         """Return the flows by moved files. `writers` and `readers` are one capture to which they are limited, or empty."""
-        wrote = self._ends(_WRITERS, tenant, origins.values(), writers)
-        read_by = self._ends(_READERS, tenant, [block for block, origin in origins.items() if origin in wrote], readers)
+        wrote = self._find_ends(_WRITERS, tenant, origins.values(), writers)
+        read_by = self._find_ends(_READERS, tenant, [block for block, origin in origins.items() if origin in wrote], readers)
         found: dict[Flow, None] = {}
         for block, readings in read_by.items():
             for (reader, read, *dataset, read_at), (writer, output, *job, at) in product(readings, wrote[origins[block]]):
                 found[Flow((job[0], job[1]), writer, output, reader, read, (dataset[0], dataset[1]), max(at, read_at))] = None
         return found
 
-    def _ends(self, asked: str, tenant: str, blocks: Iterable[FileBlock], capture: str) -> dict[FileBlock, list[tuple[Any, ...]]]:
+    def _find_ends(self, asked: str, tenant: str, blocks: Iterable[FileBlock], capture: str) -> dict[FileBlock, list[tuple[Any, ...]]]:
         """Return what a statement answers about each block. `capture` limits it to one capture, unless it is empty."""
-        found: dict[FileBlock, list[tuple[Any, ...]]] = {}
+        ends_by_block: dict[FileBlock, list[tuple[Any, ...]]] = {}
         for part in batched(dict.fromkeys(blocks), _BATCH):
             values = [value for block in part for value in _parameters(tenant, block)]
             for row in self._rows(f"{_given(part)} {asked}", [*values, tenant, capture]):
-                found.setdefault(FileBlock(*row[:3]), []).append(row[3:])
-        return found
+                ends_by_block.setdefault(FileBlock(*row[:3]), []).append(row[3:])
+        return ends_by_block
 
-    def _alike(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, list[FileBlock]]:
+    def _find_alike(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, list[FileBlock]]:
         """Return the written files elsewhere that are like each block in two properties, for the blocks that no capture wrote."""
-        found: dict[FileBlock, list[FileBlock]] = {}
+        blocks_alike: dict[FileBlock, list[FileBlock]] = {}
         for part in batched([block for block in dict.fromkeys(blocks) if name_key(tenant, block)], _BATCH):
-            found |= self._candidates(_given(part), [value for block in part for value in _parameters(tenant, block)], tenant)
-        return found
+            blocks_alike |= self._find_candidates(_given(part), [value for block in part for value in _parameters(tenant, block)], tenant)
+        return blocks_alike
 
-    def _candidates(self, asked: str, values: Sequence[object], tenant: str) -> dict[FileBlock, list[FileBlock]]:
+    def _find_candidates(self, asked: str, values: Sequence[object], tenant: str) -> dict[FileBlock, list[FileBlock]]:
         """Return possible written files for the blocks of a table `asked`."""
-        found: dict[FileBlock, list[FileBlock]] = {}
+        candidates: dict[FileBlock, list[FileBlock]] = {}
         for row in self._rows(f"{asked} {_WRITTEN_ELSEWHERE}", [*values, *[tenant] * 6]):
-            found.setdefault(FileBlock(*row[:3]), []).append(FileBlock(*row[3:]))
-        return found
+            candidates.setdefault(FileBlock(*row[:3]), []).append(FileBlock(*row[3:]))
+        return candidates
 
 
 def enter_read(database: sqlite3.Connection, tenant: str, read: Iterable[tuple[FileBlock, int]]) -> None:
@@ -180,9 +180,9 @@ def enter_handed(database: sqlite3.Connection, capture: int | None, output: int)
         )
 
 
-def _sure(candidates: Mapping[FileBlock, Sequence[FileBlock]]) -> dict[FileBlock, FileBlock]:
+def _select_certain(candidates: Mapping[FileBlock, Sequence[FileBlock]]) -> dict[FileBlock, FileBlock]:
     """Return the written file that each file is, as far as it is known."""
-    moves = {block: identify(block, written) for block, written in candidates.items()}
+    moves = {block: identify(block, candidate_blocks) for block, candidate_blocks in candidates.items()}
     return {block: move.written[0] for block, move in moves.items() if move is not None and move.evidence is not Evidence.UNKNOWN}
 
 

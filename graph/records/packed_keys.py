@@ -50,7 +50,7 @@ def sorted_rows(columns: Sequence[Longs]) -> list[Longs] | None:
     forms: list[_Narrow] = []
     for column in columns:
         form = _form(column)
-        if form is None or form.bits + sum(other.bits for other in forms) > _BITS:
+        if form is None or form.bits + sum(next_form.bits for next_form in forms) > _BITS:
             return None
         forms.append(form)
     codes = np.zeros(len(columns[0]), np.int64)
@@ -58,21 +58,21 @@ def sorted_rows(columns: Sequence[Longs]) -> list[Longs] | None:
         codes <<= form.bits
         codes |= form.code(column)
     codes.sort()
-    made: list[Longs] = []
+    keys: list[Longs] = []
     for form in reversed(forms):
-        made.append(form.column(codes & ((1 << form.bits) - 1)))
+        keys.append(form.column(codes & ((1 << form.bits) - 1)))
         codes >>= form.bits
-    return made[::-1]
+    return keys[::-1]
 
 
 def _form(column: Longs) -> _Narrow | None:
-    present = column[column != NONE] if (column == NONE).any() else column
-    if not len(present):
+    present_values = column[column != NONE] if (column == NONE).any() else column
+    if not len(present_values):
         return _Narrow(0, 0, 1, 0)
-    upper, highest = int(present.min()) >> POSITION_BITS, int(present.max()) >> POSITION_BITS
+    upper, highest = int(present_values.min()) >> POSITION_BITS, int(present_values.max()) >> POSITION_BITS
     upper_bits = (highest - upper + 1).bit_length()
     if upper_bits > _BITS - POSITION_BITS:
         return None  # hashes
-    lower = present & POSITION_MASK
-    least = int(lower.min())
-    return _Narrow(upper, least, upper_bits, (int(lower.max()) - least).bit_length())
+    lower = present_values & POSITION_MASK
+    minimum = int(lower.min())
+    return _Narrow(upper, minimum, upper_bits, (int(lower.max()) - minimum).bit_length())

@@ -52,7 +52,7 @@ class Policy:
     def fits(self, candidate: Candidate, now: datetime) -> bool:
         """Whether a capture whose output was replaced long enough ago may go by the rest of the policy."""
         return (
-            candidate.ended < _ago(now, self.older_days)
+            candidate.ended < _find_instant(now, self.older_days)
             and (self.namespace is None or fnmatchcase(candidate.namespace, self.namespace))
             and (self.dataset is None or fnmatchcase(candidate.name, self.dataset))
         )
@@ -93,7 +93,7 @@ def prune(
         report.finished = _remove(store, tenant, Pruned("a prune that was stopped", _text(now), "the policy of that prune"))
         report.bytes_left = store.catalog.prunable.bytes_kept(tenant)
     note = Pruned(by, _text(now), str(policy))
-    for candidate in _dead(store, tenant, policy, now, report, dry_run=dry_run):
+    for candidate in _find_unneeded(store, tenant, policy, now, report, dry_run=dry_run):
         if not dry_run:
             if not store.catalog.prunable.mark(candidate.number):
                 continue  # a capture came meanwhile that read what this one wrote
@@ -110,46 +110,48 @@ def prune(
     return report
 
 
-def _dead(store: AssociationStore, tenant: str, policy: Policy, now: datetime, report: Report, *, dry_run: bool) -> Iterator[Candidate]:
+def _find_unneeded(
+    store: AssociationStore, tenant: str, policy: Policy, now: datetime, report: Report, *, dry_run: bool
+) -> Iterator[Candidate]:
     """The captures to prune, readers before what they read; the caller marks each before it asks for the next."""
-    catalog, before = store.catalog.prunable, _ago(now, policy.replaced_days)
-    dead: set[int] = set()
+    catalog, replaced_before = store.catalog.prunable, _find_instant(now, policy.replaced_days)
+    unneeded: set[int] = set()
     holding: dict[int, list[Candidate]] = {}
     place = ("", 0)
-    while page := catalog.candidates(tenant, before, place, _PAGE):
+    while page := catalog.candidates(tenant, replaced_before, place, _PAGE):
         place = (page[-1].replaced, page[-1].number)
-        waiting = page[::-1]
-        while waiting:
+        stack = page[::-1]
+        while stack:
             if policy.most_bytes is not None and report.bytes_left <= policy.most_bytes:
                 return
-            candidate = waiting.pop()
-            if candidate.number in dead or candidate.replaced >= before or not policy.fits(candidate, now):
+            candidate = stack.pop()
+            if candidate.number in unneeded or candidate.replaced >= replaced_before or not policy.fits(candidate, now):
                 continue
-            holder = catalog.holder(candidate.number, dead if dry_run else ())
+            holder = catalog.holder(candidate.number, unneeded if dry_run else ())
             if holder is not None:
                 if dry_run:
                     holding.setdefault(holder, []).append(candidate)
                 else:
                     catalog.hold(candidate.number, holder)
                 continue
-            freed = [*holding.pop(candidate.number, ()), *catalog.held_by(candidate.number)]
-            dead.add(candidate.number)
+            freed_captures = [*holding.pop(candidate.number, ()), *catalog.held_by(candidate.number)]
+            unneeded.add(candidate.number)
             yield candidate
-            waiting += freed
+            stack += freed_captures
 
 
 def _remove(store: AssociationStore, tenant: str, note: Pruned) -> int:
     """Remove the tables of captures that are marked; how many there were. One that was marked and not noted gets this note."""
-    removed = 0
-    while going := store.catalog.prunable.going(tenant, _PAGE):
-        for number, capture in going:
+    removed_count = 0
+    while marked_captures := store.catalog.prunable.going(tenant, _PAGE):
+        for number, capture in marked_captures:
             store.drop_tables(tenant, capture, note)
             store.catalog.prunable.gone(number)
-            removed += 1
-    return removed
+            removed_count += 1
+    return removed_count
 
 
-def _ago(now: datetime, days: float) -> str:
+def _find_instant(now: datetime, days: float) -> str:
     try:
         return _text(now - timedelta(days=days))
     except OverflowError:

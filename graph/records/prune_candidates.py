@@ -83,8 +83,8 @@ class Prunable:
 
     def going(self, tenant: str, most: int) -> list[tuple[int, str]]:
         """Captures whose tables may go and were not seen to be gone."""
-        chosen = "SELECT number, capture FROM capture WHERE tenant = ? AND pruned = 1 ORDER BY number LIMIT ?"
-        return [(number, capture) for number, capture in self._rows(chosen, [tenant, most])]
+        selection = "SELECT number, capture FROM capture WHERE tenant = ? AND pruned = 1 ORDER BY number LIMIT ?"
+        return [(number, capture) for number, capture in self._rows(selection, [tenant, most])]
 
     def gone(self, number: int) -> None:
         """Note that the tables of a capture are gone."""
@@ -99,8 +99,8 @@ class Prunable:
 
     def pruned_among(self, tenant: str, captures: Collection[str]) -> set[str]:
         """Return the captures whose tables are pruned, or may be."""
-        asked = "SELECT 1 FROM capture WHERE tenant = ? AND capture = ? AND pruned > 0"
-        return {capture for capture in captures if self._rows(asked, [tenant, capture])}
+        selection = "SELECT 1 FROM capture WHERE tenant = ? AND capture = ? AND pruned > 0"
+        return {capture for capture in captures if self._rows(selection, [tenant, capture])}
 
     def _chosen(self, condition: str, values: list[object]) -> list[Candidate]:
         rows = self._rows(

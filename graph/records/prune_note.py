@@ -31,8 +31,8 @@ class Pruned:
     @classmethod
     def of(cls, text: bytes) -> Self:
         """Read the note. Raises `KeyError`, `TypeError` or `ValueError` where it is none."""
-        stated = json.loads(text)
-        return cls(str(stated["by"]), str(stated["at"]), str(stated["policy"]))
+        values = json.loads(text)
+        return cls(str(values["by"]), str(values["at"]), str(values["policy"]))
 
     def __str__(self) -> str:
         return f"its record lineage was pruned by {self.by} at {self.at}, by the policy “{self.policy}”"

@@ -46,8 +46,8 @@ class DataRoots:
     @classmethod
     def of(cls, folders: Iterable[str | Path], *, never: Iterable[str | Path] = (), remote: Remote = NOWHERE) -> DataRoots:
         """Roots that are known from the start."""
-        known = frozenset(os.path.realpath(folder) for folder in folders)
-        return cls(lambda paths: not known.isdisjoint(paths), never=never, remote=remote)
+        real_folders = frozenset(os.path.realpath(folder) for folder in folders)
+        return cls(lambda paths: not real_folders.isdisjoint(paths), never=never, remote=remote)
 
     def look(self) -> Look:
         """A look at files that remembers the folders which it met: for one trace."""
@@ -122,11 +122,11 @@ class Look:
                 self._tables[uri] = self._roots.remote.table(uri)
             return FileBlock(uri, 0, 0), self._tables[uri]
         if is_remote(uri):
-            found = None if anew else self._remote.get(uri)
-            found = found or self._roots.remote.file(uri)
-            if found is None:
+            cached_file = None if anew else self._remote.get(uri)
+            cached_file = cached_file or self._roots.remote.file(uri)
+            if cached_file is None:
                 raise FileNotFoundError(errno.ENOENT, "No such file", uri)
-            return block_at(uri, found.stat.length, found.stat.modified), found
+            return block_at(uri, cached_file.stat.length, cached_file.stat.modified), cached_file
         if anew:
             return self._local_file(uri)
         if uri not in self._local:
@@ -134,11 +134,11 @@ class Look:
         return self._local[uri]
 
     def _local_file(self, uri: str) -> tuple[FileBlock, LocalFile]:
-        spelt, real = self._find(uri)
+        spelt_path, real = self._find(uri)
         status = real.stat(follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedError(f"{uri} is not readable here: it is no file.")
-        block = FileBlock(uri_of(spelt), status.st_size, status.st_mtime_ns // 1_000_000)
+        block = FileBlock(uri_of(spelt_path), status.st_size, status.st_mtime_ns // 1_000_000)
         return block, LocalFile(real, Identity.of(status), self.opened)
 
     def reads(self, stored: StoredFile) -> None:
@@ -162,8 +162,8 @@ class Look:
         """
         self.opened.check()
         for uri, file in self._unpinned.items():
-            now = self._roots.remote.file(uri)
-            if now is None or now.stat != file.stat:
+            current_file = self._roots.remote.file(uri)
+            if current_file is None or current_file.stat != file.stat:
                 raise SourceChangedError(f"{uri} changed while it was read.", hint="Ask again when nothing writes to it.")
 
     def block(self, uri: str) -> FileBlock:
@@ -188,21 +188,21 @@ class Look:
             return None
         if path.is_file():
             return [self.block(uri)]
-        found = []
+        blocks = []
         for folder, folders, files in os.walk(self.spelt(uri)):
             folders[:] = [name for name in folders if not _hidden(name) and not self.forbids(f"{folder}/{name}")]
-            found += [self._block(uri_of(f"{folder}/{name}")) for name in files if not _hidden(name)]
-        return sorted(found)
+            blocks += [self._block(uri_of(f"{folder}/{name}")) for name in files if not _hidden(name)]
+        return sorted(blocks)
 
     def _listed_remote(self, uri: str) -> list[FileBlock] | None:
         uri = uri_of(uri)
-        below = uri.rstrip("/").count("/")
+        depth = uri.rstrip("/").count("/")
         files = self._roots.remote.files(uri)
         if not files:
             file = self._roots.remote.file(uri)
             return None if file is None else [block_at(uri, file.stat.length, file.stat.modified)]
         self._remote.update((file.uri, file) for file in files)
-        data = [file for file in files if not any(map(_hidden, file.uri.split("/")[below + 1 :]))]
+        data = [file for file in files if not any(map(_hidden, file.uri.split("/")[depth + 1 :]))]
         return sorted(block_at(file.uri, file.stat.length, file.stat.modified) for file in data)
 
     def _block(self, uri: str) -> FileBlock:

@@ -17,11 +17,11 @@ def in_order(columns: Sequence[Longs]) -> bool:
     """Whether rows ascend by the first column, those that are equal there by the second, and so on."""
     equal: Longs | None = None  # places of the rows that are as their successors in all columns so far; None: every one
     for column in columns:
-        here, after = (column[:-1], column[1:]) if equal is None else (column[equal], column[equal + 1])
-        if (here > after).any():
+        values, next_values = (column[:-1], column[1:]) if equal is None else (column[equal], column[equal + 1])
+        if (values > next_values).any():
             return False
-        same = np.flatnonzero(here == after)
-        equal = same if equal is None else equal[same]
+        equal_places = np.flatnonzero(values == next_values)
+        equal = equal_places if equal is None else equal[equal_places]
         if not len(equal):
             return True
     return True
@@ -31,8 +31,8 @@ def ordered(columns: Sequence[Longs], by: Sequence[Longs]) -> list[Longs]:
     """The columns of the rows, sorted by some of them (where by all, in their order), the first of those counting most."""
     if in_order(by):
         return list(columns)
-    if len(by) == len(columns) and (made := sorted_rows(by)):
-        return made
+    if len(by) == len(columns) and (sorted_columns := sorted_rows(by)):
+        return sorted_columns
     places = np.lexsort(tuple(reversed(by))) if len(by) > 1 else np.argsort(by[0])
     return [column[places] for column in columns]
 
@@ -44,6 +44,6 @@ def collided(key: Longs, checked: Longs) -> tuple[Longs, Longs]:
     key, checked = ordered([key, checked], [key, checked])
     starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
     ends = np.append(starts[1:], len(key)) - 1
-    twice = checked[starts] != checked[ends]
-    found = np.stack((starts[twice], ends[twice]), axis=1).ravel()
-    return key[found], checked[found]
+    has_two_hashes = checked[starts] != checked[ends]
+    hash_pairs = np.stack((starts[has_two_hashes], ends[has_two_hashes]), axis=1).ravel()
+    return key[hash_pairs], checked[hash_pairs]

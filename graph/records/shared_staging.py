@@ -40,19 +40,19 @@ class SharedStaging(Staging):
         return digest
 
     def missing(self, capture: str, entries: Sequence[SegmentEntry]) -> list[str]:
-        if not (absent := set(super().missing(capture, entries))):
+        if not (absent_names := set(super().missing(capture, entries))):
             return []
-        there = set(self._place.names(self._at(capture), ""))
-        return [entry.name for entry in entries if entry.name in absent and f"{entry.name}.{entry.sha256}" not in there]
+        staged_names = set(self._place.names(self._at(capture), ""))
+        return [entry.name for entry in entries if entry.name in absent_names and f"{entry.name}.{entry.sha256}" not in staged_names]
 
     def has(self, capture: str) -> bool:
         return super().has(capture) or bool(self._place.names(self._at(capture), ""))
 
     def fetch(self, capture: str, entries: Sequence[SegmentEntry]) -> None:
-        absent = set(super().missing(capture, entries))
-        wanted = [entry for entry in entries if entry.name in absent]
+        absent_names = set(super().missing(capture, entries))
+        wanted_entries = [entry for entry in entries if entry.name in absent_names]
         with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="headwater-staged") as threads:
-            for _ in threads.map(partial(self._bring, capture), wanted):
+            for _ in threads.map(partial(self._bring, capture), wanted_entries):
                 pass
 
     def clear(self, capture: str) -> None:

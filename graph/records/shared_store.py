@@ -68,22 +68,22 @@ class SharedAssociationStore(AssociationStore):
         with self._refreshing:
             if not at_once and time.monotonic() - self._refreshed.get(tenant, -self._seconds) < self._seconds:
                 return
-            noted = self.catalog.journal(tenant)
-            entries = self.archive.journal(tenant, min(noted, default=""))
+            noted_entries = self.catalog.journal(tenant)
+            entries = self.archive.journal(tenant, min(noted_entries, default=""))
             damaged: dict[str, DamagedError] = {}
             with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="headwater-shared") as threads:
-                for part in batched([entry for entry in entries if entry not in noted], _AT_ONCE * 4):
+                for part in batched([entry for entry in entries if entry not in noted_entries], _AT_ONCE * 4):
                     captures = list(dict.fromkeys(map(capture_in, part)))
-                    taken = zip(captures, threads.map(lambda capture: self._taken(tenant, capture), captures), strict=True)
-                    damaged |= {capture: fault for capture, fault in taken if fault is not None}
+                    take_results = zip(captures, threads.map(lambda capture: self._try_take(tenant, capture), captures), strict=True)
+                    damaged |= {capture: fault for capture, fault in take_results if fault is not None}
                     # A process that ends need not begin again. Damaged captures are checked again, because they may be repaired.
                     looked_at = [entry if capture_in(entry) not in damaged else before(entry, 0) for entry in part]
                     self.catalog.note_journal(tenant, looked_at)
-            others = {key: fault for key, fault in self._damaged.items() if key[0] != tenant}
-            self._damaged = others | {(tenant, capture): fault for capture, fault in damaged.items()}
-            unknown = [fault for capture, fault in damaged.items() if at_once or not self.catalog.has(tenant, capture)]
-            if unknown:
-                raise unknown[0]
+            other_faults = {key: fault for key, fault in self._damaged.items() if key[0] != tenant}
+            self._damaged = other_faults | {(tenant, capture): fault for capture, fault in damaged.items()}
+            unknown_faults = [fault for capture, fault in damaged.items() if at_once or not self.catalog.has(tenant, capture)]
+            if unknown_faults:
+                raise unknown_faults[0]
             if entries and not damaged:
                 self.catalog.note_journal(tenant, [], since=before(entries[-1], _CLOCKS))
             self._refreshed[tenant] = time.monotonic()
@@ -99,10 +99,10 @@ class SharedAssociationStore(AssociationStore):
             return super().publish(tenant, manifest)
         except InvalidCaptureError:
             # Another service may have published it meanwhile, and so have dropped its segments.
-            found = self.archive.kept(tenant, manifest.capture)
-            if found is None or found[0].content != content_of(manifest):
+            existing = self.archive.kept(tenant, manifest.capture)
+            if existing is None or existing[0].content != content_of(manifest):
                 raise
-            self._bring(tenant, manifest.capture, found[0])
+            self._bring(tenant, manifest.capture, existing[0])
             return super().publish(tenant, manifest)
 
     def clear_stale(self, before: float) -> int:
@@ -119,16 +119,20 @@ class SharedAssociationStore(AssociationStore):
 
     def table(self, tenant: str, capture: str, boundary: int) -> Path:
         path = super().table(tenant, capture, boundary)
-        if not path.exists() and (kept := self._known(tenant, capture, path.parent)) is not None and path.name in kept.files:
+        if (
+            not path.exists()
+            and (kept_object := self._find_kept(tenant, capture, path.parent)) is not None
+            and path.name in kept_object.files
+        ):
             with changing(path.parent, (path.name,)):
-                self.archive.bring(tenant, capture, kept, path.name, path.parent)
-            self._bound(kept.files[path.name][0])
+                self.archive.bring(tenant, capture, kept_object, path.name, path.parent)
+            self._limit_cache(kept_object.files[path.name][0])
         return path
 
     def shared_uri(self, tenant: str, capture: str, boundary: int) -> str | None:
-        known = _local(self._present(tenant, capture))
+        cached_object = _read_cached(self._present(tenant, capture))
         name = boundary_name(boundary)
-        return self.archive.uri(tenant, capture, known, name) if known is not None and name in known.files else None
+        return self.archive.uri(tenant, capture, cached_object, name) if cached_object is not None and name in cached_object.files else None
 
     def note_pruned(self, tenant: str, capture: str, pruned: Pruned) -> None:
         self.archive.prune(tenant, capture, pruned)
@@ -140,13 +144,13 @@ class SharedAssociationStore(AssociationStore):
         super().drop_tables(tenant, capture, pruned)
 
     def rebuild(self, tenant: str) -> int:
-        entered = super().rebuild(tenant)  # which forgets how far the journal was read
+        entered_count = super().rebuild(tenant)  # which forgets how far the journal was read
         self.refresh(tenant, at_once=True)
-        return max(entered, self.catalog.count(tenant))
+        return max(entered_count, self.catalog.count(tenant))
 
     def drop(self, tenant: str, capture: str | None = None) -> None:
-        for one in [capture] if capture is not None else [entry.capture for entry in self.catalog.captures(tenant)]:
-            self.archive.drop(tenant, one)
+        for dropped_capture in [capture] if capture is not None else [entry.capture for entry in self.catalog.captures(tenant)]:
+            self.archive.drop(tenant, dropped_capture)
         super().drop(tenant, capture)
 
     def _new_staging(self, tenant: str) -> Staging:
@@ -160,40 +164,44 @@ class SharedAssociationStore(AssociationStore):
             if (folder / KEPT).stat().st_mtime < time.time() - _TOUCHED:
                 os.utime(folder / KEPT)
         except FileNotFoundError:
-            if not (folder / MANIFEST).exists() and (found := self.archive.kept(tenant, capture)) is not None:
-                self._bring(tenant, capture, found[0])
+            if not (folder / MANIFEST).exists() and (kept_object := self.archive.kept(tenant, capture)) is not None:
+                self._bring(tenant, capture, kept_object[0])
         return folder
 
-    def _known(self, tenant: str, capture: str, folder: Path) -> KeptObject | None:
+    def _find_kept(self, tenant: str, capture: str, folder: Path) -> KeptObject | None:
         """Return the kept files of a capture from the cache; from the place, if the cache is damaged."""
-        if (kept := _local(folder)) is None and (folder / KEPT).exists() and (found := self.archive.kept(tenant, capture)) is not None:
-            kept = found[0]
-            self._bring(tenant, capture, kept)
-        return kept
+        if (
+            (kept_object := _read_cached(folder)) is None
+            and (folder / KEPT).exists()
+            and (found_object := self.archive.kept(tenant, capture)) is not None
+        ):
+            kept_object = found_object[0]
+            self._bring(tenant, capture, kept_object)
+        return kept_object
 
     def _note_kept(self, tenant: str, capture: str) -> None:
         """Note here what is kept of a capture after a change."""
         folder = self._folder(tenant, capture)
-        if folder.is_dir() and (found := self.archive.kept(tenant, capture)) is not None:
-            write_durably(folder / KEPT, found[0].text())
+        if folder.is_dir() and (kept_object := self.archive.kept(tenant, capture)) is not None:
+            write_durably(folder / KEPT, kept_object[0].text())
 
     def _keep_elsewhere(self, tenant: str, manifest: Manifest, folder: Path) -> int:
-        content, local = content_of(manifest), _local(folder)
+        content, local = content_of(manifest), _read_cached(folder)
         if local is not None and local.content == content:
             self.archive.announce(tenant, manifest.capture)  # this process may have been stopped before it did
             return local.table_bytes
         for name in local.files if local is not None else ():  # all of it is put again, and some of it may not be here
             if not (folder / name).exists():
                 self.archive.bring(tenant, manifest.capture, local, name, folder)  # type: ignore[arg-type]
-        kept, is_ours = self.archive.put(tenant, manifest.capture, folder, content)
+        kept_object, is_ours = self.archive.put(tenant, manifest.capture, folder, content)
         if is_ours:
-            write_durably(folder / KEPT, kept.text())
-            self._bound(kept.table_bytes)
+            write_durably(folder / KEPT, kept_object.text())
+            self._limit_cache(kept_object.table_bytes)
         else:
-            self._bring(tenant, manifest.capture, kept)
-        return kept.table_bytes
+            self._bring(tenant, manifest.capture, kept_object)
+        return kept_object.table_bytes
 
-    def _taken(self, tenant: str, capture: str) -> DamagedError | None:
+    def _try_take(self, tenant: str, capture: str) -> DamagedError | None:
         """Enter a capture into the catalog as the place has it; what is damaged of it."""
         try:
             self._take(tenant, capture)
@@ -217,32 +225,32 @@ class SharedAssociationStore(AssociationStore):
             shutil.rmtree(draft, ignore_errors=True)
 
     def _take(self, tenant: str, capture: str) -> None:
-        folder, found = self._folder(tenant, capture), self.archive.kept(tenant, capture)
-        if found is None:
-            if _local(folder) is not None or not folder.exists():
+        folder, found_object = self._folder(tenant, capture), self.archive.kept(tenant, capture)
+        if found_object is None:
+            if _read_cached(folder) is not None or not folder.exists():
                 super().drop(tenant, capture)
             return
-        kept = found[0]
-        if _local(folder) != kept:
-            self._bring(tenant, capture, kept)
+        kept_object = found_object[0]
+        if _read_cached(folder) != kept_object:
+            self._bring(tenant, capture, kept_object)
         try:
             manifest, files = read_manifest(folder), read_files(folder)
         except FileNotFoundError:  # another process of this home replaces or evicts it just now
             raise UnavailableError(f"Capture {capture} is being replaced.", hint="Ask again.") from None
-        self.catalog.put(tenant, manifest, files, size=kept.table_bytes, pruned=kept.pruned is not None)
-        if kept.pruned is not None:
+        self.catalog.put(tenant, manifest, files, size=kept_object.table_bytes, pruned=kept_object.pruned is not None)
+        if kept_object.pruned is not None:
             self.catalog.prunable.pruned_elsewhere(tenant, capture)
 
     def _bring(self, tenant: str, capture: str, kept: KeptObject) -> None:
         """Have all but the tables of a capture here, as the place has it. Tables that are here and are still kept stay."""
         folder = self._folder(tenant, capture)
-        local = _local(folder)
+        local = _read_cached(folder)
         if local is None or local.generation != kept.generation:
             self._replace(tenant, capture, kept, folder)
             return
-        gone = local.files.keys() - kept.files.keys()
-        with changing(folder, {*gone, PRUNED}):
-            for name in gone:
+        removed_names = local.files.keys() - kept.files.keys()
+        with changing(folder, {*removed_names, PRUNED}):
+            for name in removed_names:
                 (folder / name).unlink(missing_ok=True)
             if kept.pruned is not None:
                 write_durably(folder / PRUNED, kept.pruned.text())
@@ -261,39 +269,39 @@ class SharedAssociationStore(AssociationStore):
             write_durably(draft / KEPT, kept.text())
             size = sum(file.stat().st_size for file in draft.iterdir())
             folder.parent.mkdir(parents=True, exist_ok=True)
-            with self._alone():
-                if _local(folder) == kept:
+            with self._open_alone():
+                if _read_cached(folder) == kept:
                     return  # another process of this home was quicker
                 self._evict(tenant, folder)
                 draft.rename(folder)
-            self._bound(size)
+            self._limit_cache(size)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
 
-    def _bound(self, size: int) -> None:
+    def _limit_cache(self, size: int) -> None:
         """Evict the captures that were asked for least recently, once there is more than may be; those of a moment ago stay."""
         self._brought += size
         if self._brought * 20 < self._cache_bytes:
             return
         self._brought = 0
-        found = []
+        cached_folders = []
         for tenant, folder in self.kept_folders(self.root):
             with suppress(FileNotFoundError):
-                used = (folder / KEPT).stat().st_mtime
-                found.append((used, sum(file.stat().st_size for file in folder.iterdir()), tenant, folder))
-        total = sum(bytes_there for _, bytes_there, _, _ in found)
-        for used, bytes_there, tenant, folder in sorted(found):
-            if total <= self._cache_bytes or used > time.time() - _GRACE:
+                last_used = (folder / KEPT).stat().st_mtime
+                cached_folders.append((last_used, sum(file.stat().st_size for file in folder.iterdir()), tenant, folder))
+        total = sum(bytes_there for _, bytes_there, _, _ in cached_folders)
+        for last_used, bytes_there, tenant, folder in sorted(cached_folders):
+            if total <= self._cache_bytes or last_used > time.time() - _GRACE:
                 break
             self._evict(tenant, folder)
             total -= bytes_there
-        for left in self.root.glob(f"*/{DRAFTS}/{_BROUGHT}*"):
+        for old_draft in self.root.glob(f"*/{DRAFTS}/{_BROUGHT}*"):
             with suppress(FileNotFoundError):
-                if left.stat().st_mtime < time.time() - _LEFT:
-                    shutil.rmtree(left, ignore_errors=True)
+                if old_draft.stat().st_mtime < time.time() - _LEFT:
+                    shutil.rmtree(old_draft, ignore_errors=True)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _open_alone(self) -> Iterator[None]:
         """While no other thread or process of this home puts a folder into the place of another."""
         with (self.root / ".shared.lock").open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -301,20 +309,20 @@ class SharedAssociationStore(AssociationStore):
 
     def _evict(self, tenant: str, folder: Path) -> None:
         """Take a folder away in one step, if it is there: nobody finds half of it."""
-        aside = self._drafts(tenant) / f"{_BROUGHT}{uuid4().hex}"
-        aside.parent.mkdir(parents=True, exist_ok=True)
+        moved_folder = self._drafts(tenant) / f"{_BROUGHT}{uuid4().hex}"
+        moved_folder.parent.mkdir(parents=True, exist_ok=True)
         with suppress(OSError):
-            folder.rename(aside)
-        shutil.rmtree(aside, ignore_errors=True)
+            folder.rename(moved_folder)
+        shutil.rmtree(moved_folder, ignore_errors=True)
 
 
 def is_brought(path: Path) -> bool:
     """Whether a file of a capture is in the place that services share, so that the one of this home may be missing."""
-    local = _local(path.parent)
+    local = _read_cached(path.parent)
     return local is not None and path.name in local.files
 
 
-def _local(folder: Path) -> KeptObject | None:
+def _read_cached(folder: Path) -> KeptObject | None:
     """Return the cached state of a capture at the place. None if nothing is cached."""
     try:
         return KeptObject.of((folder / KEPT).read_bytes())

@@ -59,9 +59,9 @@ class Staging:
         """
         digest = self.digest(capture, entry.name)
         if digest != entry.sha256:
-            there = "it has not arrived" if digest is None else f"its SHA-256 is {digest}, the manifest says {entry.sha256}"
+            reason = "it has not arrived" if digest is None else f"its SHA-256 is {digest}, the manifest says {entry.sha256}"
             raise InvalidCaptureError(
-                f"Segment {entry.name} of capture {capture} cannot be published: {there}.",
+                f"Segment {entry.name} of capture {capture} cannot be published: {reason}.",
                 field=entry.name,
                 hint="Send it again from the spool.",
             )

@@ -122,8 +122,8 @@ class AssociationStore:
 
     def missing_segments(self, tenant: str, manifest: Manifest) -> list[str]:
         """Segments that the manifest lists and that are not here as it lists them; none once the capture is published."""
-        kept = self._kept_manifest(tenant, manifest.capture)
-        if kept is not None and kept.segments == manifest.segments:
+        kept_manifest = self._kept_manifest(tenant, manifest.capture)
+        if kept_manifest is not None and kept_manifest.segments == manifest.segments:
             return []
         return self._staging(tenant).missing(manifest.capture, manifest.segments)
 
@@ -138,10 +138,10 @@ class AssociationStore:
         """
         folder = self._folder(tenant, manifest.capture)
         with self._publishing:
-            kept = self._kept_manifest(tenant, manifest.capture)
-            if kept is None or (kept.segments, kept.boundaries) != (manifest.segments, manifest.boundaries):
+            kept_manifest = self._kept_manifest(tenant, manifest.capture)
+            if kept_manifest is None or (kept_manifest.segments, kept_manifest.boundaries) != (manifest.segments, manifest.boundaries):
                 self._write_known(tenant, manifest, folder)
-            elif kept != manifest:
+            elif kept_manifest != manifest:
                 files = read_files(folder)
                 with changing(folder, (LISTS, BRIEF, MANIFEST)):
                     keep_lists(manifest, files, folder)
@@ -192,21 +192,21 @@ class AssociationStore:
     def boundary_rows(self, tenant: str, capture: str) -> dict[int, int]:
         """Return the number of written rows of each boundary of a capture, without reading tables."""
         is_long = (self._present(tenant, capture) / BRIEF).exists()
-        stated = stated_rows(self.brief(tenant, capture)) if is_long else None
-        return rows_of_segments(self.manifest(tenant, capture)) if stated is None else stated
+        stated_counts = stated_rows(self.brief(tenant, capture)) if is_long else None
+        return rows_of_segments(self.manifest(tenant, capture)) if stated_counts is None else stated_counts
 
     def _read(self, tenant: str, capture: str, name: str) -> Manifest:
         path = self._present(tenant, capture) / name
         try:
             with reading(path, absent=path.parent.is_dir()):
                 status = path.stat()
-            known = self._manifests.get((tenant, capture, name))
-            if known is None or known[:2] != (path, status.st_mtime_ns):
-                known = (path, status.st_mtime_ns, read_manifest(path.parent, name))
-                self._manifests.put((tenant, capture, name), known, status.st_size)
+            cached_manifest = self._manifests.get((tenant, capture, name))
+            if cached_manifest is None or cached_manifest[:2] != (path, status.st_mtime_ns):
+                cached_manifest = (path, status.st_mtime_ns, read_manifest(path.parent, name))
+                self._manifests.put((tenant, capture, name), cached_manifest, status.st_size)
         except FileNotFoundError:
             raise NotFoundError(f"There is no capture {capture}.") from None
-        return known[2]
+        return cached_manifest[2]
 
     def files(self, tenant: str, capture: str) -> list[KeptFile]:
         """The files that a capture wrote, in the order of the `file` column of its sink."""
@@ -308,11 +308,11 @@ class AssociationStore:
         if next(self.kept_folders(self.root), None) is None:
             return
         _log.info("the catalog of captures is made anew from what is kept; with many captures that takes minutes")
-        entered = sum(self._enter_all(tenant, report=True) for tenant in tenants)
-        _log.info("the catalog has %d captures", entered)
+        entered_count = sum(self._enter_all(tenant, report=True) for tenant in tenants)
+        _log.info("the catalog has %d captures", entered_count)
 
     def _enter_all(self, tenant: str, *, report: bool = False) -> int:
-        entered = 0
+        entered_count = 0
         for folder in self._kept(tenant):
             try:
                 self._enter(tenant, folder)
@@ -322,8 +322,8 @@ class AssociationStore:
                 _log.error("capture %s is damaged and not in the catalog: %s", folder, error)
                 self.catalog.note_lost(tenant, folder.name, str(error))
                 continue
-            entered += 1
-        return entered
+            entered_count += 1
+        return entered_count
 
     def _enter(self, tenant: str, folder: Path) -> None:
         manifest, files = read_manifest(folder), read_files(folder)
@@ -343,8 +343,8 @@ class AssociationStore:
         from headwater.graph.records.compact import compact  # DuckDB and numpy load with it: staging does without
 
         drafts = self._drafts(tenant)
-        for left in drafts.glob(f"{manifest.capture}.*"):
-            shutil.rmtree(left)  # half made, by a process that was killed
+        for old_draft in drafts.glob(f"{manifest.capture}.*"):
+            shutil.rmtree(old_draft)  # half made, by a process that was killed
         staging = self._staging(tenant)
         draft = drafts / f"{manifest.capture}.{uuid4().hex}"
         try:
@@ -370,8 +370,10 @@ class AssociationStore:
         digests = digests_of(folder)
         if digests is not None and all(digests.values()):
             return
-        known, files = self.catalog.written_by(tenant, capture), read_files(folder)
-        if self.catalog.has(tenant, capture) and {(file.block, file.rows) for file in files} != {(file.block, file.rows) for file in known}:
+        known_files, files = self.catalog.written_by(tenant, capture), read_files(folder)
+        if self.catalog.has(tenant, capture) and {(file.block, file.rows) for file in files} != {
+            (file.block, file.rows) for file in known_files
+        }:
             raise damaged(folder / FILES, "The association file", "it does not list the files that the catalog knows")
         from headwater.graph.records.key_lookup import check_table  # numpy and pyarrow load with it
 

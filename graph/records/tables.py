@@ -77,8 +77,10 @@ def about_name(role: str, operator: int | None) -> str:
 def schema_of(boundary: Boundary) -> pa.Schema:
     """Names and types of the kept table."""
     references = [ref_name(index) for index, _ in enumerate(c for c in boundary.columns if c.role == "ref")]
-    others = [name for name, column in zip(_roles(boundary), boundary.columns, strict=True) if column.role not in {"key", "ref", "place"}]
-    return pa.schema([(name, pa.int64()) for name in [*_OWN[boundary.kind], *references, *others]])
+    other_names = [
+        name for name, column in zip(_roles(boundary), boundary.columns, strict=True) if column.role not in {"key", "ref", "place"}
+    ]
+    return pa.schema([(name, pa.int64()) for name in [*_OWN[boundary.kind], *references, *other_names]])
 
 
 def order_of(boundary: Boundary) -> list[str]:
@@ -105,14 +107,14 @@ def batches(boundary: Boundary, segments: Sequence[Segment], files: Sequence[Kep
     schema = schema_of(boundary)
     for segment in segments:
         if segment.footer.rows <= rows:  # is read once
-            whole = list(_parts(boundary, segment, rows))
-            again = partial(iter, whole)
+            all_parts = list(_parts(boundary, segment, rows))
+            read_again = partial(iter, all_parts)
         else:
-            again = partial(_parts, boundary, segment, rows)
-        own, first = own_columns(boundary, segment, index, again), 0
-        for count, columns in again():
-            made = own(first, count, columns)
-            arrays = [made[name] if name in made else columns[name] for name in schema.names]
+            read_again = partial(_parts, boundary, segment, rows)
+        add_own_columns, first = own_columns(boundary, segment, index, read_again), 0
+        for count, columns in read_again():
+            all_columns = add_own_columns(first, count, columns)
+            arrays = [all_columns[name] if name in all_columns else columns[name] for name in schema.names]
             yield pa.RecordBatch.from_arrays([arrow_of(array) for array in arrays], schema=schema)
             first += count
 

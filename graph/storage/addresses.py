@@ -47,15 +47,19 @@ def one_spelling(uri: str) -> str:
 
     Other URIs stay unchanged.
     """
-    scheme, separator, rest = uri.partition("://")
-    known = SCHEMES.get(scheme, scheme)
-    return f"{known}://{rest}" if separator and known != scheme else uri
+    scheme, separator, location = uri.partition("://")
+    normal_scheme = SCHEMES.get(scheme, scheme)
+    return f"{normal_scheme}://{location}" if separator and normal_scheme != scheme else uri
 
 
 def other_spellings(uri: str) -> list[str]:
     """The URIs that name the same place with another scheme of Hadoop's."""
-    scheme, _, rest = uri.partition("://")
-    return [f"{other}://{rest}" for other, known in SCHEMES.items() if rest and other != scheme and known == SCHEMES.get(scheme)]
+    scheme, _, location = uri.partition("://")
+    return [
+        f"{scheme_spelling}://{location}"
+        for scheme_spelling, normal_scheme in SCHEMES.items()
+        if location and scheme_spelling != scheme and normal_scheme == SCHEMES.get(scheme)
+    ]
 
 
 def address_of(uri: str) -> Address:
@@ -70,7 +74,7 @@ def address_of(uri: str) -> Address:
     authority = match[2].lower() if scheme in _NODES else match[2]
     path = (match[3] or "").removesuffix("/")
     parts = path.split("/") if path else []
-    odd = CONTROL.search(path) or any(part in ("", ".", "..") for part in parts)
-    if odd or not _AUTHORITY[scheme].fullmatch(authority) or ".." in authority:
+    is_odd = CONTROL.search(path) or any(part in ("", ".", "..") for part in parts)
+    if is_odd or not _AUTHORITY[scheme].fullmatch(authority) or ".." in authority:
         raise UnsupportedError("An address on remote storage is not readable here: it has not the form scheme://bucket/path.")
     return Address(scheme, authority, path)

@@ -29,28 +29,28 @@ class Hdfs(Store):
         except ImportError:
             raise MissingExtraError(f"Reading {settings.url}", extra="hdfs") from None
         self._settings = settings
-        given = {name: str(value) for name, value in settings.options.items()}
+        options = {name: str(value) for name, value in settings.options.items()}
         self._client: Any = self._in_time(
             lambda: Client(
                 f"hdfs://{settings.address.authority}",
-                config_dir=given.get("conf"),
-                kerberos_principal=given.get("kerberos_principal"),
-                kerberos_keytab=given.get("kerberos_keytab"),
+                config_dir=options.get("conf"),
+                kerberos_principal=options.get("kerberos_principal"),
+                kerberos_keytab=options.get("kerberos_keytab"),
             )
         )
 
     def stat(self, path: str) -> Stat | None:
         try:
-            found = self._in_time(lambda: self._client.get_file_info(f"/{path}"))
+            status = self._in_time(lambda: self._client.get_file_info(f"/{path}"))
         except FileNotFoundError:
             return None
-        return None if found.isdir else Stat(found.length, found.modification_time)
+        return None if status.isdir else Stat(status.length, status.modification_time)
 
     def files(self, path: str) -> Iterator[list[tuple[str, Stat]]]:
         try:
-            listed = self._in_time(lambda: self._client.list_status(f"/{path}", recursive=True))
-            while page := self._in_time(lambda: list(islice(listed, _PAGE))):
-                yield [(_relative(one.path), Stat(one.length, one.modification_time)) for one in page if not one.isdir]
+            statuses = self._in_time(lambda: self._client.list_status(f"/{path}", recursive=True))
+            while page := self._in_time(lambda: list(islice(statuses, _PAGE))):
+                yield [(_relative(status.path), Stat(status.length, status.modification_time)) for status in page if not status.isdir]
         except FileNotFoundError:
             return
 
@@ -83,8 +83,8 @@ class Hdfs(Store):
         if isinstance(error, FileNotFoundError):
             raise error
         if error is not None:
-            denied = isinstance(error, PermissionError)
-            raise unavailable(self._settings.url, "HDFS denied it" if denied else f"HDFS failed ({type(error).__name__})") from None
+            is_denied = isinstance(error, PermissionError)
+            raise unavailable(self._settings.url, "HDFS denied it" if is_denied else f"HDFS failed ({type(error).__name__})") from None
         return answer  # type: ignore[return-value]  # there was no error
 
 

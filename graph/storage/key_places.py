@@ -49,15 +49,15 @@ def parts_of(address: Address) -> list[str]:
     """The parts of its path: database, schema, table, or topic, id, partition."""
     if address.scheme == "kafka":
         return address.path.split("/") if address.path else []
-    parts, at, path = [], 0, address.path
-    while at < len(path) and (part := _PART.match(path, at)):
+    parts, position, path = [], 0, address.path
+    while position < len(path) and (part := _PART.match(path, position)):
         parts.append(part[1].replace('""', '"') if part[1] else part[2])
-        at = part.end()
-        if at == len(path):
+        position = part.end()
+        if position == len(path):
             return parts
-        if path[at] != ".":
+        if path[position] != ".":
             break
-        at += 1
+        position += 1
     return []
 
 

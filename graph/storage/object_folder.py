@@ -55,8 +55,8 @@ class Place:
         try:
             stat = self._bucket.stat(self._at(name))
             if stat is None or stat.length != length:
-                there = "is not there" if stat is None else f"has {stat.length} bytes, and {length} were put"
-                raise UnavailableError(f"{self.url}/{name} {there}.", hint="Ask again: it may have been replaced or pruned a moment ago.")
+                state = "is not there" if stat is None else f"has {stat.length} bytes, and {length} were put"
+                raise UnavailableError(f"{self.url}/{name} {state}.", hint="Ask again: it may have been replaced or pruned a moment ago.")
             digest = hashlib.sha256()
             with draft.open("wb") as file:
                 for offset in range(0, length, _PART):
@@ -118,29 +118,29 @@ class Place:
 
     def files(self, folder: str) -> Iterator[tuple[str, Stat]]:
         """Every object below a folder, however deep, by its name."""
-        skipped = len(self._at(""))
+        prefix_length = len(self._at(""))
         try:
             for page in self._bucket.files(self._at(folder)):
-                yield from ((path[skipped:], stat) for path, stat in page)
+                yield from ((path[prefix_length:], stat) for path, stat in page)
         except SourceUnavailableError as error:
             raise self._fault(folder, error) from None
 
     def files_of_any_name(self) -> tuple[list[tuple[str, Stat]], list[str]]:
         """Every object here, however deep, by its name; and apart the names that no request can bear. Then no object has a tag."""
-        skipped = len(self._at(""))
+        prefix_length = len(self._at(""))
         try:
-            found, odd = self._bucket.files_of_any_name(self._path)
+            files, odd_names = self._bucket.files_of_any_name(self._path)
         except SourceUnavailableError as error:
             raise self._fault("", error) from None
-        return [(path[skipped:], stat) for path, stat in found], [path[skipped:] for path in odd]
+        return [(path[prefix_length:], stat) for path, stat in files], [path[prefix_length:] for path in odd_names]
 
     def names(self, folder: str, after: str) -> list[str]:
         """The names of the objects of a folder that sort after one, in their order."""
         try:
-            found = self._bucket.names(self._at(folder), self._at(f"{folder}/{after}") if after else None)
+            names = self._bucket.names(self._at(folder), self._at(f"{folder}/{after}") if after else None)
         except SourceUnavailableError as error:
             raise self._fault(folder, error) from None
-        return sorted(path.rpartition("/")[2] for path in found)
+        return sorted(path.rpartition("/")[2] for path in names)
 
     def _put(self, name: str, data: bytes | Path, mode: Any) -> bool:
         try:

@@ -38,7 +38,7 @@ class Objects(Store):
             raise MissingExtraError(f"Reading {settings.url}", extra="s3") from None
         self._obstore = obstore
         self._settings = settings
-        self._store = _opened(settings)
+        self._store = _open_store(settings)
 
     def stat(self, path: str) -> Stat | None:
         try:
@@ -51,14 +51,14 @@ class Objects(Store):
         try:
             with self._faults_but(FileNotFoundError):
                 for page in self._obstore.list(self._store, path or None, chunk_size=_PAGE):
-                    yield [(found["path"], _stat(found)) for found in page]
+                    yield [(entry["path"], _stat(entry)) for entry in page]
         except FileNotFoundError:
             return
 
     def files_of_any_name(self, path: str) -> tuple[list[tuple[str, Stat]], list[str]]:
         """All files below a folder; and apart the paths of those that no request can bear. Where there are such, files have no tag."""
         try:
-            return [found for page in self.files(path) for found in page], []
+            return [entry for page in self.files(path) for entry in page], []
         except OddNameError:
             return listed(self._settings, path)
 
@@ -67,10 +67,10 @@ class Objects(Store):
         if stat.tag:
             options["if_match"] = stat.tag
         with self._faults_but(SourceUnavailableError):
-            found = self._obstore.get(self._store, path, options=options)
-            if stat.tag and _tag(found.meta["e_tag"]) not in (stat.tag, None):  # of a store that does not heed the condition
+            response = self._obstore.get(self._store, path, options=options)
+            if stat.tag and _tag(response.meta["e_tag"]) not in (stat.tag, None):  # of a store that does not heed the condition
                 raise self._replaced()
-            content = bytes(found.bytes())
+            content = bytes(response.bytes())
         if len(content) != length:
             raise unavailable(self._settings.url, f"of {length} bytes {len(content)} came", transient=True)
         return content
@@ -79,8 +79,8 @@ class Objects(Store):
         """A small object as it is now, and its tag; None where there is none."""
         try:
             with self._faults_but(FileNotFoundError):
-                found = self._obstore.get(self._store, path)
-                content, meta = bytes(found.bytes()), found.meta
+                response = self._obstore.get(self._store, path)
+                content, meta = bytes(response.bytes()), response.meta
         except FileNotFoundError:
             return None
         if len(content) != meta["size"]:
@@ -89,11 +89,11 @@ class Objects(Store):
 
     def put(self, path: str, data: bytes | Path, mode: Any) -> bool:
         """Put an object: anyway (`mode` None), only where there is none ("create"), or in the place of a tag; whether it was put."""
-        taken = (self._obstore.exceptions.AlreadyExistsError, self._obstore.exceptions.PreconditionError)
+        conflict_errors = (self._obstore.exceptions.AlreadyExistsError, self._obstore.exceptions.PreconditionError)
         try:
-            with self._faults_but(*taken):
+            with self._faults_but(*conflict_errors):
                 self._obstore.put(self._store, path, data, mode=mode, use_multipart=None if mode is None else False)
-        except taken:
+        except conflict_errors:
             return False
         return True
 
@@ -117,7 +117,7 @@ class Objects(Store):
         try:
             with self._faults_but(FileNotFoundError):
                 pages = self._obstore.list(self._store, path, offset=after, chunk_size=_PAGE)
-                return [found["path"] for page in pages for found in page]
+                return [entry["path"] for page in pages for entry in page]
         except FileNotFoundError:
             return []
 
@@ -165,11 +165,11 @@ def _tag(stated: str | None) -> str | None:
     return stated if stated is None or stated.endswith('"') else f'"{stated}"'
 
 
-def _opened(settings: RootSettings) -> ObjectStore:
+def _open_store(settings: RootSettings) -> ObjectStore:
     from obstore.store import AzureStore, GCSStore, S3Store
 
-    given: dict[str, Any] = dict(settings.options)
-    endpoint = str(given.get("endpoint", ""))
+    options: dict[str, Any] = dict(settings.options)
+    endpoint = str(options.get("endpoint", ""))
     client: Any = {"timeout": f"{settings.seconds:g}s", "connect_timeout": f"{min(settings.seconds, 3):g}s"}
     if endpoint.startswith("http://"):
         client["allow_http"] = True
@@ -179,18 +179,18 @@ def _opened(settings: RootSettings) -> ObjectStore:
         "backoff": {"init_backoff": timedelta(milliseconds=200), "max_backoff": timedelta(seconds=2), "base": 2},
     }
     bucket = settings.address.authority
-    if given.pop("anonymous", False):
-        given["skip_signature"] = True
+    if options.pop("anonymous", False):
+        options["skip_signature"] = True
     if settings.address.scheme == "s3":
-        given["virtual_hosted_style_request"] = not given.pop("path_style", bool(endpoint))
-        given.setdefault("region", "us-east-1")
-        return S3Store(bucket, client_options=client, retry_config=retry, **given)
+        options["virtual_hosted_style_request"] = not options.pop("path_style", bool(endpoint))
+        options.setdefault("region", "us-east-1")
+        return S3Store(bucket, client_options=client, retry_config=retry, **options)
     if settings.address.scheme == "gs":
         if endpoint:
-            given["base_url"] = given.pop("endpoint")
-        return GCSStore(bucket, client_options=client, retry_config=retry, **given)
+            options["base_url"] = options.pop("endpoint")
+        return GCSStore(bucket, client_options=client, retry_config=retry, **options)
     container, _, host = bucket.partition("@")
     account, _, suffix = host.partition(".")
     if not endpoint and suffix.startswith("dfs."):  # other clouds of Azure have accounts of the same names
-        given["endpoint"] = f"https://{account}.blob.{suffix.removeprefix('dfs.')}"
-    return AzureStore(container, account_name=account, client_options=client, retry_config=retry, **given)
+        options["endpoint"] = f"https://{account}.blob.{suffix.removeprefix('dfs.')}"
+    return AzureStore(container, account_name=account, client_options=client, retry_config=retry, **options)

@@ -41,16 +41,16 @@ def listed(settings: RootSettings, path: str) -> tuple[list[tuple[str, Stat]], l
 
     bucket = settings.address.authority
     try:
-        found = _client(settings).get_file_info(FileSelector(f"{bucket}/{path}".rstrip("/"), recursive=True))
+        infos = _client(settings).get_file_info(FileSelector(f"{bucket}/{path}".rstrip("/"), recursive=True))
     except OSError:  # its text may hold an address and the id of a request
         raise unavailable(settings.url, "its store cannot be listed", transient=True) from None
     files = {
         info.path.removeprefix(f"{bucket}/"): Stat(info.size, info.mtime_ns // 1_000_000_000 * 1000)
-        for info in found
+        for info in infos
         if info.type is FileType.File
     }
-    odd = [name for name in files if _ODD.search(name)]
-    return [(name, stat) for name, stat in files.items() if not _ODD.search(name)], odd
+    odd_files = [name for name in files if _ODD.search(name)]
+    return [(name, stat) for name, stat in files.items() if not _ODD.search(name)], odd_files
 
 
 def _client(settings: RootSettings) -> S3FileSystem:

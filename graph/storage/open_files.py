@@ -51,9 +51,9 @@ def open_resolved(path: Path) -> int:
     holding = os.open("/", _FOLDER)
     try:
         for folder in folders:
-            below = _open(folder, _FOLDER, holding, path)
+            folder_descriptor = _open(folder, _FOLDER, holding, path)
             os.close(holding)
-            holding = below
+            holding = folder_descriptor
         descriptor = _open(name, _FILE, holding, path)
     finally:
         os.close(holding)
@@ -147,8 +147,8 @@ def _open(name: str, flags: int, holding: int, path: Path) -> int:
         descriptor = os.open(name, flags, dir_fd=holding)
     except OSError as error:
         if error.errno != errno.EMFILE:
-            put = ": a link, or what is no file, was put into its path" if error.errno in _PUT else ""
-            raise OSError(error.errno, f"{error.strerror}{put}", str(path)) from None
+            cause = ": a link, or what is no file, was put into its path" if error.errno in _PUT else ""
+            raise OSError(error.errno, f"{error.strerror}{cause}", str(path)) from None
         if not _allow_more():
             raise UnsupportedError(
                 f"This question reads more files at once than the process may open: {resource.getrlimit(resource.RLIMIT_NOFILE)[1]}.",
@@ -162,12 +162,12 @@ def _open(name: str, flags: int, holding: int, path: Path) -> int:
 
 def _allow_more() -> bool:
     """Let the process open as many files as its hard limit allows; False where it already may."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard == resource.RLIM_INFINITY:
-        hard = max(soft, 1 << 20)
-    if soft >= hard:
+    soft, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard_limit == resource.RLIM_INFINITY:
+        hard_limit = max(soft, 1 << 20)
+    if soft >= hard_limit:
         return False
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     return True
 
 

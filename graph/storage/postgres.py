@@ -65,7 +65,7 @@ class Postgres:
         if parts[0].startswith("pg_") or parts[0] == "information_schema":
             raise UnsupportedError(f"{'.'.join(parts)} is not readable here: it is of the database itself")
         try:
-            with self._connected() as connection:
+            with self._connect() as connection:
                 return _rows(connection, [*parts], asked, self._settings)
         except SourceUnavailableError:
             raise
@@ -77,22 +77,23 @@ class Postgres:
                 self._settings.url, f"it did not answer within {seconds:g} s ({type(error).__name__})", transient=True
             ) from error
 
-    def _connected(self) -> Connection:
+    def _connect(self) -> Connection:
         import pg8000.native
 
         options, seconds = self._settings.options, self._settings.seconds
         host, _, port = str(options.get("endpoint") or self._settings.address.authority).rpartition(":")
         secure = ssl.create_default_context() if options.get("ssl") else None
-        opened = socket.create_connection((host.strip("[]"), int(port)), seconds)
+        connection_socket = socket.create_connection((host.strip("[]"), int(port)), seconds)
         try:
             connection = pg8000.native.Connection(
-                str(options.get("user", "")), host=host.strip("[]"), sock=opened, ssl_context=secure, application_name="headwater",
+                str(options.get("user", "")), host=host.strip("[]"), sock=connection_socket,
+                ssl_context=secure, application_name="headwater",
                 password=str(options["password"]) if "password" in options else None, database=parts_of(self._settings.address)[0],
             )  # fmt: skip
             connection.run("SET default_transaction_read_only = on")
             connection.run(f"SET statement_timeout = {int(seconds * 1000)}")
         except BaseException:
-            opened.close()
+            connection_socket.close()
             raise
         return connection
 
@@ -110,22 +111,22 @@ class _Table(NamedTuple):
 def _rows(connection: Connection, parts: list[str], asked: RowsAsked, settings: RootSettings) -> RowsFound:
     connection.run("START TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
     table = _table(connection, parts, asked, settings)
-    if gone := [name for name in asked.key_names if name not in table.types]:
-        raise unavailable(settings.url, f"{'.'.join(parts)} has no column {gone[0]} any more")
+    if missing_columns := [name for name in asked.key_names if name not in table.types]:
+        raise unavailable(settings.url, f"{'.'.join(parts)} has no column {missing_columns[0]} any more")
     version = "NULL, NULL" if asked.snapshot is None else "t.xmin::text, t.tableoid::text"
     columns = "".join(f", {_column(name, kind) if name in table.types else 'NULL'}" for name, kind in asked.columns)
-    read = _by_columns if asked.key_columns else _by_number
-    rows = read(connection, ".".join(map(_quoted, parts)), f"{version}{columns}", asked, table)
+    read_rows = _read_by_columns if asked.key_columns else _read_by_number
+    rows = read_rows(connection, ".".join(map(_quoted, parts)), f"{version}{columns}", asked, table)
     if asked.keys is None and len(rows) > asked.most:
         raise unavailable(settings.url, f"{'.'.join(parts)} has more than {asked.most:,} rows: name records by their key")
-    unknown = _obstacle(asked, table.now)
-    changes = ((row[0], None if unknown and not table.altered else _change(row, asked, table)) for row in rows)
+    obstacle = _find_obstacle(asked, table.now)
+    changes = ((row[0], None if obstacle and not table.altered else _describe_change(row, asked, table)) for row in rows)
     values = [[row[place] for row in rows] for place in range(3, 3 + len(asked.columns))]
     uncertain = {name for name, kind in asked.columns if kind.partition("(")[0] not in _CERTAIN.get(table.types.get(name, ""), ())}
-    return RowsFound([row[0] for row in rows], values, {key: reason for key, reason in changes if reason}, unknown, frozenset(uncertain))
+    return RowsFound([row[0] for row in rows], values, {key: reason for key, reason in changes if reason}, obstacle, frozenset(uncertain))
 
 
-def _by_number(connection: Connection, name: str, values: str, asked: RowsAsked, table: _Table) -> list[list[Any]]:
+def _read_by_number(connection: Connection, name: str, values: str, asked: RowsAsked, table: _Table) -> list[list[Any]]:
     """Rows by a key that is one whole number, which stands first in each."""
     del table
     key = f"t.{_quoted(asked.key)}"
@@ -135,7 +136,7 @@ def _by_number(connection: Connection, name: str, values: str, asked: RowsAsked,
     return connection.run(f"{query} WHERE {key} = ANY (CAST(:keys AS bigint[])) ORDER BY 1", keys=[*asked.keys]) or []
 
 
-def _by_columns(connection: Connection, name: str, values: str, asked: RowsAsked, table: _Table) -> list[list[Any]]:
+def _read_by_columns(connection: Connection, name: str, values: str, asked: RowsAsked, table: _Table) -> list[list[Any]]:
     """Return rows by a key of columns. The number of the key is the first value of each row.
 
     The database may treat different values as equal (collations, `citext`), so returned keys are compared with the requested keys.
@@ -146,16 +147,16 @@ def _by_columns(connection: Connection, name: str, values: str, asked: RowsAsked
     connection.run("SET LOCAL TimeZone = 'UTC'")
     connection.run("SET LOCAL DateStyle = 'ISO, YMD'")
     if asked.keys is None:
-        there = " AND ".join(f"{key} IS NOT NULL" for key in keys)
-        rows = connection.run(f"{query} WHERE {there} LIMIT {asked.most + 1:d}") or []
+        not_null = " AND ".join(f"{key} IS NOT NULL" for key in keys)
+        rows = connection.run(f"{query} WHERE {not_null} LIMIT {asked.most + 1:d}") or []
     else:
         texts = [texts for key in asked.recorded.values() if (texts := texts_of(asked.key_columns, key)) is not None]
         lists = {f"k{place}": [row[place] for row in texts] for place in range(width)}
         kinds = [_cast(column, table.types[column.name]) for column in asked.key_columns]
-        wanted = ", ".join(f"CAST(CAST(:k{place} AS text[]) AS {kind}[])" for place, kind in enumerate(kinds))
-        named = ", ".join(lists)
+        key_arrays = ", ".join(f"CAST(CAST(:k{place} AS text[]) AS {kind}[])" for place, kind in enumerate(kinds))
+        column_list = ", ".join(lists)
         equal = " AND ".join(f"{key} = w.k{place}" for place, key in enumerate(keys))
-        rows = connection.run(f"{query} JOIN unnest({wanted}) AS w({named}) ON {equal}", **lists) or []
+        rows = connection.run(f"{query} JOIN unnest({key_arrays}) AS w({column_list}) ON {equal}", **lists) or []
     found = []
     for row in rows:
         key = key_of(asked.key_columns, row[:width])
@@ -172,10 +173,10 @@ def _cast(column: KeyColumn, kind: str) -> str:
 
 
 def _table(connection: Connection, parts: list[str], asked: RowsAsked, settings: RootSettings) -> _Table:
-    found = connection.run(
+    result = connection.run(
         "SELECT to_regclass(:name)::oid::text, txid_snapshot_xmax(txid_current_snapshot())::text", name=".".join(map(_quoted, parts))
     )
-    relation, now = found[0] if found else (None, "0")
+    relation, now = result[0] if result else (None, "0")
     if relation is None:
         raise unavailable(settings.url, f"there is no table {'.'.join(parts)} any more")
     columns = connection.run(
@@ -193,20 +194,20 @@ def _table(connection: Connection, parts: list[str], asked: RowsAsked, settings:
     altered, attached = bool(names - types.keys()), frozenset[str]()
     if asked.snapshot is not None:
         altered |= any(name in names and _is_newer(xmin, asked.snapshot, int(now)) for name, _, xmin in columns or ())
-        attached = _attached(partitions or (), asked.snapshot, int(now))
+        attached = _list_attached(partitions or (), asked.snapshot, int(now))
     return _Table(relation, int(now), altered, attached, types)
 
 
-def _attached(partitions: Iterable[Sequence[str]], snapshot: str, now: int) -> frozenset[str]:
+def _list_attached(partitions: Iterable[Sequence[str]], snapshot: str, now: int) -> frozenset[str]:
     """Partitions (number, parent, version; parents first) that were no part of the table at a snapshot."""
-    found: set[str] = set()
+    relations: set[str] = set()
     for number, parent, xmin in partitions:
-        if parent in found or _is_newer(xmin, snapshot, now):
-            found.add(number)
-    return frozenset(found)
+        if parent in relations or _is_newer(xmin, snapshot, now):
+            relations.add(number)
+    return frozenset(relations)
 
 
-def _change(row: Sequence[Any], asked: RowsAsked, table: _Table) -> str | None:
+def _describe_change(row: Sequence[Any], asked: RowsAsked, table: _Table) -> str | None:
     """Why a row (key, version, partition, …) is not what the run read; None where it is."""
     if asked.relation is not None and asked.relation != table.relation:
         return _ANEW
@@ -217,7 +218,7 @@ def _change(row: Sequence[Any], asked: RowsAsked, table: _Table) -> str | None:
     return _CHANGED if _is_newer(row[1], str(asked.snapshot), table.now) else None
 
 
-def _obstacle(asked: RowsAsked, now: int) -> str | None:
+def _find_obstacle(asked: RowsAsked, now: int) -> str | None:
     """Return the reason why changed rows cannot be determined, or None."""
     if asked.snapshot is None or asked.relation is None:
         return "the run did not ask which transactions had ended"
@@ -250,6 +251,6 @@ def _reason(error: Exception) -> str:
     """Return the database's error without its message, which may contain values."""
     fields: Any = error.args[0] if error.args else ""
     code = fields.get("C") if isinstance(fields, dict) else None
-    known = {"28P01": "wrong user or password", "42501": "no right to read it", "57014": "it took too long", "3D000": "no such database",
+    reasons = {"28P01": "wrong user or password", "42501": "no right to read it", "57014": "it took too long", "3D000": "no such database",
              "42703": "a column is not there any more"}  # fmt: skip
-    return known.get(str(code), f"error {code}" if code else type(error).__name__)
+    return reasons.get(str(code), f"error {code}" if code else type(error).__name__)

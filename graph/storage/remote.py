@@ -96,7 +96,7 @@ class Remote:
         """
         address = self._allowed(uri)
         number = self._number(address)
-        with self._asking(number):
+        with self._ask(number):
             self._count(1)
             stat = self._store(number).stat(address.path)
         return None if stat is None else RemoteFile(self, uri, address, stat)
@@ -119,7 +119,7 @@ class Remote:
         parts = parts_of(address)
         if address.scheme != "kafka" or len(parts) != 1:
             return [uri]
-        with self._asking(number):
+        with self._ask(number):
             self._count(1)
             store: Any = self._store(number)  # of a root of topics
             topic, partitions = store.topic(parts[0])
@@ -134,28 +134,28 @@ class Remote:
 
     def rows(self, number: int, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
         """Rows of a table of a root. Raises as `file` does."""
-        with self._asking(number):
+        with self._ask(number):
             self._count(1)
             store: Any = self._store(number)  # of a root of tables: a TableStore
-            found: RowsFound = store.rows(parts, asked)
-            return found
+            rows_found: RowsFound = store.rows(parts, asked)
+            return rows_found
 
     def files(self, uri: str) -> list[RemoteFile]:
         """The files below a folder, however deep, by path; their URIs continue this one. Raises as `file` does."""
-        found: list[RemoteFile] = []
+        remote_files: list[RemoteFile] = []
         base = "/".join([*uri.split("/", 3)[:3], ""])
         address = self._allowed(uri)
         number = self._number(address)
-        until = time.monotonic() + _LISTING * self._roots[number].seconds
-        with self._asking(number):
+        deadline = time.monotonic() + _LISTING * self._roots[number].seconds
+        with self._ask(number):
             self._count(1)
             for page in self._store(number).files(address.path):
-                self._count(1 if found else 0)
-                found += [RemoteFile(self, base + path, address._replace(path=path), stat) for path, stat in page]
-                if len(found) > _MOST_LISTED or time.monotonic() > until:
-                    raise unavailable(self._roots[number].url, f"a folder of it has more than {len(found)} files")
-        folders = {parent for file in found for parent in _above(file.address.path)}  # some stores keep an empty object for each
-        plain = [file for file in found if file.address.path not in folders and _is_plain(file.address)]
+                self._count(1 if remote_files else 0)
+                remote_files += [RemoteFile(self, base + path, address._replace(path=path), stat) for path, stat in page]
+                if len(remote_files) > _MOST_LISTED or time.monotonic() > deadline:
+                    raise unavailable(self._roots[number].url, f"a folder of it has more than {len(remote_files)} files")
+        folders = {parent for file in remote_files for parent in _above(file.address.path)}  # some stores keep an empty object for each
+        plain = [file for file in remote_files if file.address.path not in folders and _is_plain(file.address)]
         return sorted((file for file in plain if not file.address.path.endswith("/")), key=lambda file: file.uri)
 
     def read(self, file: RemoteFile, offset: int, length: int) -> bytes:
@@ -172,7 +172,7 @@ class Remote:
         begin = max(file.stat.length - _TAIL, 0)
         if offset >= begin:
             return self._range(file, begin, file.stat.length - begin)[offset - begin :][:length]
-        parts = [(at, min(_PART, offset + length - at)) for at in range(offset, offset + length, _PART)]
+        parts = [(start, min(_PART, offset + length - start)) for start in range(offset, offset + length, _PART)]
         return b"".join(self._read_all(file, parts))
 
     def _read_all(self, file: RemoteFile, parts: Sequence[Range]) -> Iterable[bytes]:
@@ -184,11 +184,11 @@ class Remote:
     def _range(self, file: RemoteFile, offset: int, length: int) -> bytes:
         key = (file.address, file.stat, offset, length)
         with self._lock:
-            if (known := self._ranges.get(key)) is not None:
+            if (cached_range := self._ranges.get(key)) is not None:
                 self._ranges.move_to_end(key)
-                return known
+                return cached_range
         number = self._number(file.address)
-        with self._asking(number):
+        with self._ask(number):
             content = self._store(number).read(file.address.path, file.stat, offset, length)
         self._count(1, length)
         with self._lock:
@@ -202,11 +202,11 @@ class Remote:
     def _allowed(self, uri: str) -> Address:
         """The place that a URI names, which lies below a root."""
         address = address_of(uri)
-        if self._root(address) is None or self._is_own(address):
+        if self._root(address) is None or self._owns(address):
             raise UnsupportedError(f"{uri} is not on a local file system, and lies below no root of remote storage.", hint=_HINT)
         return address
 
-    def _is_own(self, address: Address) -> bool:
+    def _owns(self, address: Address) -> bool:
         return self._never is not None and RootSettings(self._never).covers(address)
 
     def place(self, uri: str) -> Place:
@@ -215,9 +215,9 @@ class Remote:
         Raises:
             ConfigurationError: it lies below no root, or its storage cannot be written so.
         """
-        placed = self.folder(uri)
+        place = self.folder(uri)
         self._never = address_of(uri)
-        return placed
+        return place
 
     def folder(self, uri: str) -> Place:
         """The folder of a URI, whose objects the service reads whole.
@@ -262,7 +262,7 @@ class Remote:
         with self._lock:
             self._traffic = Traffic(self._traffic.requests + requests, self._traffic.bytes + size)
 
-    def _asking(self, number: int) -> _Asking:
+    def _ask(self, number: int) -> _Asking:
         return _Asking(self._silent, number)
 
 
@@ -285,8 +285,8 @@ class _Asking:
         self._number = number
 
     def __enter__(self) -> None:
-        until, error = self._silent.get(self._number, (0.0, None))
-        if error is not None and time.monotonic() < until:
+        silent_until, error = self._silent.get(self._number, (0.0, None))
+        if error is not None and time.monotonic() < silent_until:
             raise SourceUnavailableError(error.message, hint=error.hint)
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:

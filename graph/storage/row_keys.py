@@ -49,8 +49,8 @@ def key_columns(stated: str) -> tuple[KeyColumn, ...]:
         columns = tuple(KeyColumn(str(name), str(kind)) for name, kind in json.loads(stated))
     except (ValueError, TypeError, RecursionError):
         columns = ()
-    known = all(kind in (*_NUMBERS, *_TEXTS, "uuid") or _DECIMAL.fullmatch(kind) for _, kind in columns)
-    if not 0 < len(columns) <= _MOST_COLUMNS or not known:
+    are_known = all(kind in (*_NUMBERS, *_TEXTS, "uuid") or _DECIMAL.fullmatch(kind) for _, kind in columns)
+    if not 0 < len(columns) <= _MOST_COLUMNS or not are_known:
         raise UnsupportedError("Rows of a table cannot be read here: what is stated of its key is not understood.")
     return columns
 
@@ -70,19 +70,19 @@ def key_of(columns: Sequence[KeyColumn], texts: Sequence[str | None]) -> bytes |
 
 def texts_of(columns: Sequence[KeyColumn], key: bytes) -> list[str] | None:
     """The inverse: the values of a key in such words; None where the bytes are no key. Zeros may follow them."""
-    texts, at = [], 0
+    texts, position = [], 0
     try:
         for _, kind in columns:
-            length = _length(kind, key, at)
-            at += 4 if kind in _TEXTS else 0
-            part = key[at : at + length]
+            length = _length(kind, key, position)
+            position += 4 if kind in _TEXTS else 0
+            part = key[position : position + length]
             if len(part) < length:
                 return None
             texts.append(_text(kind, part))
-            at += length
+            position += length
     except (ValueError, OverflowError):
         return None
-    return None if any(key[at:]) else texts
+    return None if any(key[position:]) else texts
 
 
 def without_padding(columns: Sequence[KeyColumn], key: bytes) -> bytes | None:
@@ -102,10 +102,10 @@ def _packed(kind: str, text: str | None) -> bytes:
         return UUID(text).bytes
     if match := _DECIMAL.fullmatch(kind):
         with decimal.localcontext(prec=80):
-            shifted = decimal.Decimal(text).scaleb(int(match[2]))
-        if shifted != shifted.to_integral_value():
+            scaled = decimal.Decimal(text).scaleb(int(match[2]))
+        if scaled != scaled.to_integral_value():
             raise ValueError(kind)
-        return int(shifted).to_bytes(8 if int(match[1]) <= _LONG else 16, signed=True)
+        return int(scaled).to_bytes(8 if int(match[1]) <= _LONG else 16, signed=True)
     return _number(kind, text).to_bytes(8, signed=True)
 
 
@@ -115,14 +115,14 @@ def _number(kind: str, text: str) -> int:
     if kind == "boolean":
         return ("false", "true").index(text)
     if kind == "date":
-        found = dt.datetime.strptime(text, "%Y-%m-%d")  # noqa: DTZ007 - a day
+        parsed = dt.datetime.strptime(text, "%Y-%m-%d")  # noqa: DTZ007 - a day
     elif match := _TIME.fullmatch(text):
-        found = dt.datetime.fromisoformat(match[1]) + dt.timedelta(microseconds=int((match[2] or "0").ljust(6, "0")))
+        parsed = dt.datetime.fromisoformat(match[1]) + dt.timedelta(microseconds=int((match[2] or "0").ljust(6, "0")))
     else:
         raise ValueError(kind)
-    if found.year < _FIRST_YEAR:
+    if parsed.year < _FIRST_YEAR:
         raise ValueError(kind)
-    return (found - _EPOCH) // (dt.timedelta(days=1) if kind == "date" else dt.timedelta(microseconds=1))
+    return (parsed - _EPOCH) // (dt.timedelta(days=1) if kind == "date" else dt.timedelta(microseconds=1))
 
 
 def _length(kind: str, key: bytes, at: int) -> int:
@@ -146,6 +146,6 @@ def _text(kind: str, part: bytes) -> str:
     if kind == "date":
         return (_EPOCH + dt.timedelta(days=number)).date().isoformat()
     if kind in ("timestamp", "instant"):
-        found = (_EPOCH + dt.timedelta(microseconds=number)).isoformat(" ", "microseconds")
-        return f"{found}+00" if kind == "instant" else found
+        text_value = (_EPOCH + dt.timedelta(microseconds=number)).isoformat(" ", "microseconds")
+        return f"{text_value}+00" if kind == "instant" else text_value
     return str(number)

@@ -59,12 +59,12 @@ class RootSettings:
 
     def covers(self, address: Address) -> bool:
         """Whether a place is the root or lies below it."""
-        own = self.address
-        if own.scheme in KEYED:
-            return is_below(address, own)
-        if (own.scheme, own.authority) != (address.scheme, address.authority):
+        own_address = self.address
+        if own_address.scheme in KEYED:
+            return is_below(address, own_address)
+        if (own_address.scheme, own_address.authority) != (address.scheme, address.authority):
             return False
-        return not own.path or address.path == own.path or address.path.startswith(f"{own.path}/")
+        return not own_address.path or address.path == own_address.path or address.path.startswith(f"{own_address.path}/")
 
 
 def read_roots(path: Path) -> tuple[RootSettings, ...]:
@@ -74,14 +74,14 @@ def read_roots(path: Path) -> tuple[RootSettings, ...]:
         ConfigurationError: it cannot be read, or states what is not understood. What it states is never part of the message.
     """
     try:
-        stated = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}.", hint="It is what HEADWATER_STORAGE names.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         raise ConfigurationError(f"{path} is no TOML.", hint="Each root is a table: [[root]], then url = ….") from None
-    roots = stated.get("root", [])
-    if set(stated) - {"root"} or not isinstance(roots, list):
-        raise ConfigurationError(f"{path} states {', '.join(sorted(stated))}.", hint="It has tables [[root]] alone.")
+    roots = document.get("root", [])
+    if set(document) - {"root"} or not isinstance(roots, list):
+        raise ConfigurationError(f"{path} states {', '.join(sorted(document))}.", hint="It has tables [[root]] alone.")
     return tuple(_root(entry, f"{path}, root {number}") for number, entry in enumerate(roots, start=1))
 
 
@@ -96,12 +96,13 @@ def _root(entry: object, where: str) -> RootSettings:
             hint=f"It reads scheme://bucket/folder or {_SERVICES}; schemes are {', '.join(sorted({*SCHEMES, *KEYED}))}.",
         ) from None
     options = {name: value for name, value in entry.items() if name not in {"url", "seconds"}}
-    if odd := sorted(options.keys() - OPTIONS[address.scheme]):
+    if unknown_options := sorted(options.keys() - OPTIONS[address.scheme]):
         raise ConfigurationError(
-            f"{where} states {odd[0]}, which {address.scheme} has not.", hint=f"It may state {', '.join(sorted(OPTIONS[address.scheme]))}."
+            f"{where} states {unknown_options[0]}, which {address.scheme} has not.",
+            hint=f"It may state {', '.join(sorted(OPTIONS[address.scheme]))}.",
         )
-    if odd := sorted(name for name, value in options.items() if not isinstance(value, str | bool)):
-        raise ConfigurationError(f"{odd[0]} of {where} is neither a text nor true or false.")
+    if unknown_options := sorted(name for name, value in options.items() if not isinstance(value, str | bool)):
+        raise ConfigurationError(f"{unknown_options[0]} of {where} is neither a text nor true or false.")
     if address.scheme in KEYED:
         _check_service(address, options, where)
     if address.scheme in ("webhdfs", "swebhdfs"):
@@ -113,11 +114,11 @@ def _root(entry: object, where: str) -> RootSettings:
 
 
 def _check_nodes(options: Mapping[str, str | bool], where: str) -> None:
-    stated = [str(options[name]) for name in ("endpoint",) if name in options]
-    stated += [part.strip() for part in str(options.get("datanodes", "")).split(",") if part.strip()]
-    if odd := [one for one in stated if not _NODE.fullmatch(one)]:
+    nodes = [str(options[name]) for name in ("endpoint",) if name in options]
+    nodes += [part.strip() for part in str(options.get("datanodes", "")).split(",") if part.strip()]
+    if invalid_nodes := [node for node in nodes if not _NODE.fullmatch(node)]:
         raise ConfigurationError(
-            f"{odd[0]!r} in {where} is no host and port.",
+            f"{invalid_nodes[0]!r} in {where} is no host and port.",
             hint='It reads datanodes = "dn1.example:9864, *.data.example:9864", endpoint = "nn:9870".',
         )
     if "*" in str(options.get("endpoint", "")):

@@ -56,14 +56,14 @@ class Topics:
         seconds = self._settings.seconds
         with self._faults():
             admin = AdminClient(self._configuration(), logger=_SILENT)  # what it is asked ends with it
-            asked = admin.describe_topics(TopicCollection([name]), request_timeout=seconds)
+            futures = admin.describe_topics(TopicCollection([name]), request_timeout=seconds)
             try:
-                found = asked[name].result(seconds + 1)
+                description = futures[name].result(seconds + 1)
             except TimeoutError as error:
                 raise self._silent(error) from error
             except KafkaException as error:
                 raise unavailable(self._settings.url, f"there is no topic {name}: {_code(error)}") from error
-            return _id(found.topic_id), len(found.partitions)
+            return _id(description.topic_id), len(description.partitions)
 
     def rows(self, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
         """See the protocol."""
@@ -77,44 +77,50 @@ class Topics:
         with self._faults():
             consumer = Consumer(self._configuration() | _READING, logger=_SILENT)
             try:
-                low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=self._settings.seconds, cached=False)
-                if asked.keys is None and high - low > asked.most:
+                first_offset, end_offset = consumer.get_watermark_offsets(
+                    TopicPartition(topic, partition), timeout=self._settings.seconds, cached=False
+                )
+                if asked.keys is None and end_offset - first_offset > asked.most:
                     raise unavailable(self._settings.url, f"{topic} has more than {asked.most:,} records: name records by their offset")
-                offsets = range(low, high) if asked.keys is None else sorted(key for key in asked.keys if low <= key < high)
-                found = self._messages(consumer, topic, partition, offsets)
+                offsets = (
+                    range(first_offset, end_offset)
+                    if asked.keys is None
+                    else sorted(key for key in asked.keys if first_offset <= key < end_offset)
+                )
+                messages = self._messages(consumer, topic, partition, offsets)
             finally:
                 consumer.close()
-        values = [[_value(message, name) for message in found] for name, _ in asked.columns]
+        values = [[_value(message, name) for message in messages] for name, _ in asked.columns]
         uncertain = {name for name, _ in asked.columns if name not in _CERTAIN}
-        return RowsFound([_offset(message) for message in found], values, {}, None, frozenset(uncertain))
+        return RowsFound([_offset(message) for message in messages], values, {}, None, frozenset(uncertain))
 
     def _messages(self, consumer: Consumer, topic: str, partition: int, offsets: Sequence[int]) -> list[Message]:
         """The records of some offsets, ascending, that are there."""
         from confluent_kafka import TopicPartition
 
-        found: dict[int, Message] = {}
-        wanted, first = set(offsets), 0
+        messages: dict[int, Message] = {}
+        wanted_offsets, first = set(offsets), 0
         while first < len(offsets):
-            last = first
-            while last + 1 < len(offsets) and offsets[last + 1] - offsets[last] <= _NEAR:
-                last += 1
+            last_offset = first
+            while last_offset + 1 < len(offsets) and offsets[last_offset + 1] - offsets[last_offset] <= _NEAR:
+                last_offset += 1
             consumer.assign([TopicPartition(topic, partition, offsets[first])])
-            for message in self._from(consumer, offsets[last]):
-                if _offset(message) in wanted:
-                    found[_offset(message)] = message
-            first = last + 1
-        return [found[offset] for offset in sorted(found)]
+            for message in self._from(consumer, offsets[last_offset]):
+                if _offset(message) in wanted_offsets:
+                    messages[_offset(message)] = message
+            first = last_offset + 1
+        return [messages[offset] for offset in sorted(messages)]
 
     def _from(self, consumer: Consumer, last: int) -> Iterator[Message]:
         """Records from where the consumer stands to an offset, or the end of the partition."""
         from confluent_kafka import KafkaException
 
-        heard = time.monotonic()
+        heard_at = time.monotonic()
         while True:
             batch = consumer.consume(_AT_ONCE, timeout=0.5)
-            if not batch and time.monotonic() - heard > self._settings.seconds:
+            if not batch and time.monotonic() - heard_at > self._settings.seconds:
                 raise self._silent(None)
-            heard = time.monotonic() if batch else heard
+            heard_at = time.monotonic() if batch else heard_at
             for message in batch:
                 error = message.error()
                 if error is not None and error.name() == "_PARTITION_EOF":
@@ -128,8 +134,8 @@ class Topics:
     def _configuration(self) -> dict[str, Any]:
         options, milliseconds = self._settings.options, max(10, int(self._settings.seconds * 1000))
         brokers = str(options.get("endpoint") or self._settings.address.authority)
-        stated = {known: options[name] for name, known in _OPTIONS.items() if name in options}
-        return {"bootstrap.servers": brokers, "socket.timeout.ms": milliseconds, "client.id": "headwater", **stated}
+        options_by_name = {setting: options[name] for name, setting in _OPTIONS.items() if name in options}
+        return {"bootstrap.servers": brokers, "socket.timeout.ms": milliseconds, "client.id": "headwater", **options_by_name}
 
     @contextmanager
     def _faults(self) -> Iterator[None]:

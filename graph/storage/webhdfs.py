@@ -45,40 +45,40 @@ class WebHdfs(Store):
         self._verify: bool | str = str(options["ca"]) if "ca" in options else True
 
     def stat(self, path: str) -> Stat | None:
-        found = self._asked(path, "GETFILESTATUS")
-        status = None if found is None else found.get("FileStatus")
+        answer = self._ask(path, "GETFILESTATUS")
+        status = None if answer is None else answer.get("FileStatus")
         return _stat(status) if isinstance(status, Mapping) and status.get("type") == "FILE" else None
 
     def files(self, path: str) -> Iterator[list[tuple[str, Stat]]]:
         folders = [path]
         while folders:
             folder = folders.pop()
-            found: list[tuple[str, Stat]] = []
+            files: list[tuple[str, Stat]] = []
             for status in self._listed(folder):
                 name = str(status.get("pathSuffix", ""))
                 if not name and folder == path:
                     return  # a file, and no folder
                 if not name or "/" in name or name in (".", ".."):
                     raise unavailable(self._settings.url, "its name node lists a name that is none")
-                below = f"{folder}/{name}" if folder else name
+                inner_path = f"{folder}/{name}" if folder else name
                 if status.get("type") == "DIRECTORY":
-                    folders.append(below)
+                    folders.append(inner_path)
                 elif status.get("type") == "FILE":
-                    found.append((below, _stat(status)))
-            for first in range(0, len(found), _PAGE) or (0,):
-                yield found[first : first + _PAGE]
+                    files.append((inner_path, _stat(status)))
+            for first in range(0, len(files), _PAGE) or (0,):
+                yield files[first : first + _PAGE]
 
     def read(self, path: str, stat: Stat, offset: int, length: int) -> bytes:
         del stat
-        until = time.monotonic() + self._settings.seconds
-        given = {"op": "OPEN", "offset": str(offset), "length": str(length), **self._who}
-        with self._sent(self._url(path), given, self._auth, until) as answer:
+        deadline = time.monotonic() + self._settings.seconds
+        query = {"op": "OPEN", "offset": str(offset), "length": str(length), **self._who}
+        with self._send(self._url(path), query, self._auth, deadline) as answer:
             if answer.status_code in _REDIRECTS:
                 location = self._allowed(answer.headers.get("Location", ""))
             else:
-                return self._content(answer, length, until)
-        with self._sent(location, {}, None, until) as answer:
-            return self._content(answer, length, until)
+                return self._content(answer, length, deadline)
+        with self._send(location, {}, None, deadline) as answer:
+            return self._content(answer, length, deadline)
 
     def _content(self, answer: requests.Response, length: int, until: float) -> bytes:
         if answer.status_code in (404, 410):
@@ -90,31 +90,31 @@ class WebHdfs(Store):
         return content
 
     def _listed(self, folder: str) -> list[Mapping[str, Any]]:
-        found = self._asked(folder, "LISTSTATUS")
-        if found is None:
+        answer = self._ask(folder, "LISTSTATUS")
+        if answer is None:
             return []
-        listed = found.get("FileStatuses")
+        listed = answer.get("FileStatuses")
         statuses = listed.get("FileStatus") if isinstance(listed, Mapping) else None
         if not isinstance(statuses, list) or not all(isinstance(status, Mapping) for status in statuses):
             raise unavailable(self._settings.url, "its name node did not answer as WebHDFS does")
         return statuses
 
-    def _asked(self, path: str, operation: str) -> dict[str, Any] | None:
+    def _ask(self, path: str, operation: str) -> dict[str, Any] | None:
         """Return the name node's answer. None if nothing is at the path."""
-        until = time.monotonic() + self._settings.seconds
-        with self._sent(self._url(path), {"op": operation, **self._who}, self._auth, until) as answer:
+        deadline = time.monotonic() + self._settings.seconds
+        with self._send(self._url(path), {"op": operation, **self._who}, self._auth, deadline) as answer:
             if answer.status_code != 404:
                 self._check(answer)
             try:
-                found = json.loads(self._body(answer, _ANSWER, until))
+                document = json.loads(self._body(answer, _ANSWER, deadline))
             except ValueError:
-                found = None
-            if answer.status_code == 404 and _is_absence(found):
+                document = None
+            if answer.status_code == 404 and _is_absence(document):
                 return None  # what else answers so, a gateway that is not set up, says nothing of the file
             self._check(answer)
-        if not isinstance(found, dict):
+        if not isinstance(document, dict):
             raise unavailable(self._settings.url, "its name node did not answer as WebHDFS does")
-        return found
+        return document
 
     def _check(self, answer: requests.Response) -> None:
         """Check that a response is a valid answer. Its content is never part of the message, because it may contain anything."""
@@ -145,14 +145,14 @@ class WebHdfs(Store):
             raise unavailable(self._settings.url, reason)
         return location
 
-    def _sent(self, url: str, given: Mapping[str, str], auth: tuple[str, str] | None, until: float) -> requests.Response:
+    def _send(self, url: str, given: Mapping[str, str], auth: tuple[str, str] | None, until: float) -> requests.Response:
         """The answer to one request, which follows nothing and takes nothing from the environment; its body is not read yet."""
-        left = max(0.01, until - time.monotonic())
+        remaining = max(0.01, until - time.monotonic())
         try:
             with requests.Session() as session:
                 session.trust_env = False  # no proxy, and no password of a .netrc
                 return session.get(
-                    url, params=dict(given), auth=auth, timeout=left, allow_redirects=False, stream=True, verify=self._verify,
+                    url, params=dict(given), auth=auth, timeout=remaining, allow_redirects=False, stream=True, verify=self._verify,
                     headers={"Accept-Encoding": "identity"},
                 )  # fmt: skip
         except requests.RequestException as error:
@@ -194,7 +194,9 @@ def _stat(status: Mapping[str, Any]) -> Stat:
 def _matches(where: str, pattern: str) -> bool:
     """Whether a host and port are those of a pattern, whose `*` stands for some letters within one part of the host."""
     host, _, port = where.rpartition(":")
-    stated, _, stated_port = pattern.rpartition(":")
-    parts, known = host.split("."), stated.split(".")
-    alike = len(parts) == len(known) and all(fnmatchcase(part, one) for part, one in zip(parts, known, strict=True))
-    return port == stated_port and alike
+    stated_host, _, stated_port = pattern.rpartition(":")
+    parts, stated_parts = host.split("."), stated_host.split(".")
+    do_match = len(parts) == len(stated_parts) and all(
+        fnmatchcase(part, part_pattern) for part, part_pattern in zip(parts, stated_parts, strict=True)
+    )
+    return port == stated_port and do_match

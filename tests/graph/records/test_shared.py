@@ -211,7 +211,7 @@ def test_the_cache_is_bounded_and_what_was_evicted_is_brought_again(service: Ope
     for clock in (1, 2, 3, 4, 1):
         answer = ask(b, dataset=str(tmp_path / f"out{clock}"), where="true")
         assert told(answer)[:2] == (True, [(f"file:{tmp_path}/raw{clock}.csv", 0)])
-    b._bound(b._cache_bytes)
+    b._limit_cache(b._cache_bytes)
     assert sum(path.stat().st_size for path in b.root.glob("*/*/*/*")) <= b._cache_bytes
     assert b.count(TENANT) == 4
 

@@ -17,7 +17,7 @@ from headwater.graph.records import DataRoots
 from headwater.graph.records.archive import Archive
 from headwater.graph.records.shared_store import SharedAssociationStore
 from headwater.graph.storage import Remote, read_roots
-from headwater.graph.storage.objects import _opened
+from headwater.graph.storage.objects import _open_store
 from headwater.graph.trace import TraceRequest, trace
 from tests.azure_server import KEY, AzureServer, azure
 from tests.graph.jobs import TENANT, Job
@@ -158,6 +158,6 @@ def test_an_account_of_another_cloud_is_asked_for_there_and_nowhere_else(tmp_pat
     """There may be an account of the same name in the public cloud, which would be sent what is signed for this one."""
     (tmp_path / "storage.toml").write_text(f'[[root]]\nurl = "abfss://lake@acc.dfs.core.chinacloudapi.cn"\naccount_key = "{KEY}"\n')
     (root,) = read_roots(tmp_path / "storage.toml")
-    store = _opened(root)
+    store = _open_store(root)
     assert isinstance(store, AzureStore)
     assert store.config["endpoint"] == "https://acc.blob.core.chinacloudapi.cn"
