@@ -15,6 +15,11 @@ test.beforeEach(({ page }) => {
   });
 });
 
+/** The width of the page beyond the window in pixels. */
+function widthBeyond(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
+
 async function findReport(page: Page): Promise<void> {
   await page.goto('/');
   await page.getByRole('link', { name: /^report/ }).waitFor();
@@ -150,10 +155,9 @@ test('the first graph waits for its own question alone', async ({ page }) => {
 
 test('nothing is wider than a narrow window, nor is the name of an unknown dataset', async ({ page }) => {
   await page.setViewportSize({ width: 420, height: 800 });
-  const beyond = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   await page.goto('/');
   await page.getByRole('link', { name: /^report/ }).waitFor();
-  expect(await beyond()).toBe(0);
+  expect(await widthBeyond(page)).toBe(0);
   await traceTheWrongNumber(page);
   const search = await page.getByRole('banner').getByRole('combobox').boundingBox();
   expect(search?.width).toBeGreaterThan(200);
@@ -164,10 +168,10 @@ test('nothing is wider than a narrow window, nor is the name of an unknown datas
   await graph.getByRole('button', { name: 'Show the whole' }).click();
   await graph.getByRole('button', { name: /^hourly_weather\s*job/ }).click();
   await page.getByRole('complementary', { name: 'Details of hourly_weather' }).waitFor();
-  expect(await beyond()).toBe(0);
+  expect(await widthBeyond(page)).toBe(0);
   await page.goto(`/?dataset=${encodeURIComponent(`dataset:file:/nowhere/${'of_any_name_'.repeat(20)}`)}`);
   await page.getByRole('alert').waitFor();
-  expect(await beyond()).toBe(0);
+  expect(await widthBeyond(page)).toBe(0);
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
@@ -227,6 +231,12 @@ test('a session with the scope manages triggers, and computes the report again w
   const report = page.getByRole('table', { name: 'A row of report, before and after' });
   await expect(report).toContainText('31.07106', { timeout: 580_000 });
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await page.setViewportSize({ width: 420, height: 800 });
+  await page.getByRole('link', { name: 'report', exact: true }).click();
+  await page.getByRole('link', { name: 'Run again' }).click();
+  await page.getByRole('radio', { name: 'What if' }).check();
+  await page.getByRole('textbox', { name: 'Value' }).waitFor();
+  expect(await widthBeyond(page)).toBe(0);
 });
 
 test('a session that only reads has no replay', async ({ page }) => {

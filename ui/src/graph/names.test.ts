@@ -1,4 +1,4 @@
-import { baseName, gapTitle, jobTitle, jobTitleOf, shortNames } from './names';
+import { baseName, gapTitle, jobTitle, jobTitleOf, shortNames, titleOf } from './names';
 
 test('a name is as short as it can be told from the others', () => {
   const short = shortNames([
@@ -67,4 +67,9 @@ test('thousands of names are shortened at once', () => {
   const began = performance.now();
   expect(shortNames(names).get('7')).toBe('table_7');
   expect(performance.now() - began).toBeLessThan(3_000); // pair by pair it took minutes
+});
+
+test('the title of a dataset is the end of its path, and the rows of a program have words', () => {
+  expect(titleOf('dataset:file:/demo/out/report')).toBe('report');
+  expect(titleOf('dataset:local:7fcf/0')).toBe('the program’s own rows');
 });

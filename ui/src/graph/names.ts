@@ -58,7 +58,7 @@ export function pathOf(dataset: string): string {
 
 /** The last part of the path of a dataset, from its id. */
 export function titleOf(dataset: string): string {
-  return baseName(pathOf(dataset));
+  return dataset.startsWith(LOCAL) ? OWN_ROWS : baseName(pathOf(dataset));
 }
 
 export function baseName(name: string): string {

@@ -115,7 +115,7 @@ function Head({ trace, location, place, stale }: HeadProps) {
     direction,
     records: trace.total - coarse.reduce((sum, group) => sum + group.coarse.length, 0),
     datasets: datasetNames(trace, groups, direction),
-    coarse: coarse.map((group) => baseName(group.name)),
+    coarse: coarse.map((group) => titleOf(group.dataset)),
   });
   return (
     <TraceHead
@@ -132,7 +132,7 @@ function Head({ trace, location, place, stale }: HeadProps) {
 /** The datasets of the records. If the list of records is cut, the ends of the path. */
 function datasetNames(trace: Trace, groups: readonly RecordGroup[], direction: DirectionChoice): string[] {
   if (trace.total > trace.records.length) return endsOf(trace.path, direction).map(titleOf);
-  return groups.filter((group) => group.records.length > 0).map((group) => baseName(group.name));
+  return groups.filter((group) => group.records.length > 0).map((group) => titleOf(group.dataset));
 }
 
 interface AnswerProps {
