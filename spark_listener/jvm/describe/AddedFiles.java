@@ -11,9 +11,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The files of a sink by the commit of its table. A task fills its files one after the other, and the commit
- * states the rows of each. A segment whose rows do not match these files is left out, and the capture reports
- * it.
+ * The files of a sink by the commit of its table. A task fills its files one after the other, and the commit states the
+ * rows of each. A segment whose rows do not match these files is left out, and the capture reports it.
  */
 final class AddedFiles {
     private static final int MOST_NUMBERED = 500;

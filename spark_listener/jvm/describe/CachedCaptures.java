@@ -19,8 +19,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.Tail;
 
 /**
- * The boundaries and segment copies of caches and checkpoints, for the manifest of a query that reads their
- * rows. Tasks of any query may have made the rows, even tasks of this query.
+ * The boundaries and segment copies of caches and checkpoints, for the manifest of a query that reads their rows. Tasks
+ * of any query may have made the rows, even tasks of this query.
  */
 final class CachedCaptures {
     private CachedCaptures() {}
@@ -74,8 +74,8 @@ final class CachedCaptures {
     }
 
     /**
-     * Report rows that a second run may have made differently. The groups of both runs are listed then, for
-     * boundaries after `rows`.
+     * Report rows that a second run may have made differently. The groups of both runs are listed then, for boundaries
+     * after `rows`.
      */
     static void repeated(Capture capture, List<Report> counted, int rows, String reader, List<Map<String, Object>> problems) {
         if (counted.isEmpty() || !mayDiffer(capture.original)) {
@@ -92,8 +92,8 @@ final class CachedCaptures {
     }
 
     /**
-     * Whether a second run may give other rows: for plans that are not deterministic, and for a limit, which
-     * takes the first rows to arrive.
+     * Whether a second run may give other rows: for plans that are not deterministic, and for a limit, which takes the
+     * first rows to arrive.
      */
     private static boolean mayDiffer(LogicalPlan plan) {
         if (!plan.deterministic() || plan instanceof GlobalLimit || plan instanceof LocalLimit || plan instanceof Tail || plan instanceof Offset) {

@@ -14,8 +14,8 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * The plans below the caches and checkpoints that a query reads. A description lists each plan after the
- * query's own operators, once for each reader, so that a capture needs no other capture to be complete.
+ * The plans below the caches and checkpoints that a query reads. A description lists each plan after the query's own
+ * operators, once for each reader, so that a capture needs no other capture to be complete.
  */
 final class CachedPlans {
     /** A plan whose rows were kept, in a description. */

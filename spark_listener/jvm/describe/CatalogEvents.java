@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.catalog.DropTableEvent;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogEvent;
 
 /**
- * The tables that Spark's catalog reports as created or dropped. CREATE IF NOT EXISTS and DROP IF EXISTS do
- * not report whether they changed anything, and nothing else shows it afterwards.
+ * The tables that Spark's catalog reports as created or dropped. CREATE IF NOT EXISTS and DROP IF EXISTS do not report
+ * whether they changed anything, and nothing else shows it afterwards.
  */
 public final class CatalogEvents {
     private static final int MOST = 10000;

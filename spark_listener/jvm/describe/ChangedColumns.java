@@ -19,8 +19,8 @@ import scala.Option;
 import scala.collection.Iterable;
 
 /**
- * How MERGE, UPDATE and DELETE of Delta change each column, by the text of the command. It serves captures
- * without records. Delta's classes are accessed by name, and missing parts are left out.
+ * How MERGE, UPDATE and DELETE of Delta change each column, by the text of the command. It serves captures without
+ * records. Delta's classes are accessed by name, and missing parts are left out.
  */
 final class ChangedColumns {
     private static final String COMMANDS = "org.apache.spark.sql.delta.commands.";
@@ -85,8 +85,8 @@ final class ChangedColumns {
     }
 
     /**
-     * The sources of a column by clause. If rows may stay unchanged, the column itself is one of them. The
-     * conditions of the clauses belong to the operator.
+     * The sources of a column by clause. If rows may stay unchanged, the column itself is one of them. The conditions
+     * of the clauses belong to the operator.
      */
     private static Map<String, List<Map<String, Object>>> merged(LogicalPlan command, Map<String, Object> operator, List<Attribute> table, ExpressionText expressions) {
         List<Object> changes = Scala.list((Iterable<?>) Accessors.get(command, "matchedClauses"));

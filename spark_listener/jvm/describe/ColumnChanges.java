@@ -19,9 +19,8 @@ import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
 /**
- * The columns of a table after a command that changes them, with the earlier name of each column (`was`).
- * Only the command and the table before it are read, because a later command may have changed the table
- * again.
+ * The columns of a table after a command that changes them, with the earlier name of each column (`was`). Only the
+ * command and the table before it are read, because a later command may have changed the table again.
  */
 final class ColumnChanges {
     private ColumnChanges() {}
@@ -80,7 +79,10 @@ final class ColumnChanges {
         return new StructType(fields);
     }
 
-    /** The former name of each column that goes on. A column that is dropped and added again is a new one. A nested field is a part of its column. */
+    /**
+     * The former name of each column that goes on. A column that is dropped and added again is a new one. A nested
+     * field is a part of its column.
+     */
     private static Map<String, Object> formerNames(StructType before, List<TableChange> changes) {
         Map<String, Object> was = sameNames(before, before);
         for (TableChange change : changes) {

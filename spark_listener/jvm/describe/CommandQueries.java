@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.collection.immutable.Seq;
 
 /**
- * The queries that a command without children runs: Spark keeps some commands' queries as inner children, so as not to optimise them.
- * MERGE of Delta keeps its two in fields alone.
+ * The queries that a command without children runs: Spark keeps some commands' queries as inner children, so as not to
+ * optimise them. MERGE of Delta keeps its two in fields alone.
  */
 final class CommandQueries {
     private CommandQueries() {}

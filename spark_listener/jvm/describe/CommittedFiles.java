@@ -15,10 +15,9 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * The committed files of a sink on object stores, where a rename is a copy with a new modification time. The
- * files are looked up after the query has ended, on our own thread. The name of a file contains the id of the
- * job that wrote it, so the name is unique. A file that is missing keeps the time of its task, and no file is
- * linked to it.
+ * The committed files of a sink on object stores, where a rename is a copy with a new modification time. The files are
+ * looked up after the query has ended, on our own thread. The name of a file contains the id of the job that wrote it,
+ * so the name is unique. A file that is missing keeps the time of its task, and no file is linked to it.
  */
 final class CommittedFiles {
     private static final int FEW = 8; // of one folder: more are listed with it

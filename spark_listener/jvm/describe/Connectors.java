@@ -16,9 +16,8 @@ import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.DataSourceRegister;
 
 /**
- * The options of a connector that name its source or sink: `jdbc` and `kafka` of a description. Python
- * derives the names from them and keeps nothing else, since a URL may hold passwords. No other option is
- * passed on.
+ * The options of a connector that name its source or sink: `jdbc` and `kafka` of a description. Python derives the
+ * names from them and keeps nothing else, since a URL may hold passwords. No other option is passed on.
  */
 final class Connectors {
     private static final String KAFKA = "org.apache.spark.sql.kafka010.KafkaRelation";

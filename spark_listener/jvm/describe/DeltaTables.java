@@ -18,8 +18,8 @@ import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
 /**
- * Delta's own commands and reads: tables that are made of existing files or of earlier versions, and the
- * change feed. Delta's classes are accessed by name.
+ * Delta's own commands and reads: tables that are made of existing files or of earlier versions, and the change feed.
+ * Delta's classes are accessed by name.
  */
 final class DeltaTables {
     private static final String PACKAGE = "org.apache.spark.sql.delta.";

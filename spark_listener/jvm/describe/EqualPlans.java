@@ -13,9 +13,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 
 /**
- * Whether Spark considers two plans equal, so that it may run one and use its rows for both. Spark compares
- * logical plans with the ids of the columns for dynamic partition pruning, and no two parts of a query share
- * these ids. The comparison of physical plans ignores them.
+ * Whether Spark considers two plans equal, so that it may run one and use its rows for both. Spark compares logical
+ * plans with the ids of the columns for dynamic partition pruning, and no two parts of a query share these ids. The
+ * comparison of physical plans ignores them.
  */
 final class EqualPlans {
     private EqualPlans() {}

@@ -11,10 +11,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 
 /**
- * Whether a write in the mode `append` was the first write to a path, which Spark does not report. A write
- * was the first if the folder holds exactly the files that the query wrote, and none is older than the query.
- * The folder is listed after the query has ended, on our own thread, within limits. If the answer is not
- * known, the write does not count as the first.
+ * Whether a write in the mode `append` was the first write to a path, which Spark does not report. A write was the
+ * first if the folder holds exactly the files that the query wrote, and none is older than the query. The folder is
+ * listed after the query has ended, on our own thread, within limits. If the answer is not known, the write does not
+ * count as the first.
  */
 public final class FirstWrite {
     private static final long MOST = 1000L; // files that are looked at

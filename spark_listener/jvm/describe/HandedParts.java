@@ -14,9 +14,9 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * The records of a frame that became an RDD, for the manifest of the capture that the RDD's records went
- * into. Operators, sources and boundaries are numbered from `base` on. The segments are copied into the
- * folder of that capture.
+ * The records of a frame that became an RDD, for the manifest of the capture that the RDD's records went into.
+ * Operators, sources and boundaries are numbered from `base` on. The segments are copied into the folder of that
+ * capture.
  */
 public final class HandedParts {
     private final HandedOver handed;

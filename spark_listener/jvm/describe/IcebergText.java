@@ -17,18 +17,15 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
-/**
- * The parts of a manifest that only Iceberg tables have: the ids of their fields, and the times of their data
- * files.
- */
+/** The parts of a manifest that only Iceberg tables have: the ids of their fields, and the times of their data files. */
 final class IcebergText {
     private static final int FEW = 8; // files of one folder: more are listed with it
 
     private IcebergText() {}
 
     /**
-     * The columns of the table as the scan knows them, each with the id of its field. A column without an id
-     * gets the field that its name identifies.
+     * The columns of the table as the scan knows them, each with the id of its field. A column without an id gets the
+     * field that its name identifies.
      */
     static List<Map<String, Object>> columns(DataSourceV2ScanRelation leaf) {
         List<Map<String, Object>> columns = SourceList.columns(leaf.relation().schema());
@@ -59,8 +56,8 @@ final class IcebergText {
     }
 
     /**
-     * Add the columns that partition the table now or did so earlier. The table itself may supply their
-     * values for files that other programs wrote.
+     * Add the columns that partition the table now or did so earlier. The table itself may supply their values for
+     * files that other programs wrote.
      */
     private static void constants(DataSourceV2ScanRelation leaf, Set<Object> ids) {
         Map<?, Object> specs = Untyped.value(DataFiles.known(DataFiles.known(leaf.scan(), "table"), "specs"));
@@ -90,8 +87,8 @@ final class IcebergText {
     }
 
     /**
-     * Look up the times of a source's files, which the table does not know. A missing file gets no time, and
-     * no file is linked to it.
+     * Look up the times of a source's files, which the table does not know. A missing file gets no time, and no file is
+     * linked to it.
      */
     static void look(Map<String, Object> source, Configuration conf) {
         Map<Path, List<Map<String, Object>>> folders = new HashMap<>();

@@ -39,10 +39,7 @@ public final class LoadedFiles {
         return sink;
     }
 
-    /**
-     * The file or folder that is loaded. Null for other commands. A pattern gives the folder that holds all
-     * possible matches.
-     */
+    /** The file or folder that is loaded. Null for other commands. A pattern gives the folder that holds all possible matches. */
     static List<Map<String, Object>> sources(LogicalPlan command, Configuration conf) {
         if (!is(command)) {
             return null;

@@ -123,9 +123,9 @@ public final class Manifest {
     }
 
     /**
-     * The reports that count. For the sink, groups and matches, the last attempt of each partition counts,
-     * because a sort may run its input twice for a sample. References that name an attempt need the reports
-     * of all attempts. With `every`, all reports count: a task may make several partitions of cached rows.
+     * The reports that count. For the sink, groups and matches, the last attempt of each partition counts, because a
+     * sort may run its input twice for a sample. References that name an attempt need the reports of all attempts. With
+     * `every`, all reports count: a task may make several partitions of cached rows.
      */
     static List<Report> counted(Capture capture, List<Report> reports, boolean every) {
         Map<String, Report> counted = new LinkedHashMap<>();

@@ -23,8 +23,8 @@ final class MergeClauses {
     }
 
     /**
-     * Add a problem if a matched row may meet no clause. Such a row is carried over next to the row of the
-     * source. Both were joined, and only values could show which row the result is.
+     * Add a problem if a matched row may meet no clause. Such a row is carried over next to the row of the source. Both
+     * were joined, and only values could show which row the result is.
      */
     static void check(LogicalPlan command, List<Map<String, Object>> problems) {
         Object clauses = command == null ? null : Accessors.get(command, "matchedClauses");

@@ -34,8 +34,9 @@ import org.apache.spark.sql.execution.datasources.WriteFiles;
 import org.apache.spark.sql.execution.datasources.v2.WriteToDataSourceV2;
 
 /**
- * A plan as the manifest has it: operators in preorder (numbered as the rewriter numbers them), sources, sink. Total: an operator that is
- * not known by kind is described by name, children and what it reads. Runs on the draining thread, never on the user's.
+ * A plan as the manifest has it: operators in preorder (numbered as the rewriter numbers them), sources, sink. Total:
+ * an operator that is not known by kind is described by name, children and what it reads. Runs on the draining thread,
+ * never on the user's.
  */
 public final class PlanDescription {
     private static final long MOST = 100000L; // columns and expressions of a plan whose records nobody follows: about a fifth of a second
@@ -110,10 +111,7 @@ public final class PlanDescription {
         return result;
     }
 
-    /**
-     * The attributes that the query returns: to the driver if nothing is written, or to the sink of a
-     * streaming batch.
-     */
+    /** The attributes that the query returns: to the driver if nothing is written, or to the sink of a streaming batch. */
     private static List<Map<String, Object>> output(LogicalPlan plan) {
         List<Map<String, Object>> result = new ArrayList<>();
         try {
@@ -251,7 +249,10 @@ public final class PlanDescription {
         return result;
     }
 
-    /** The plan below a cache or a checkpoint. One without a capture is described once, however many read it: they may double at each level. */
+    /**
+     * The plan below a cache or a checkpoint. One without a capture is described once, however many read it: they may
+     * double at each level.
+     */
     private void below(CachedPlans.Place place) {
         LogicalPlan plan = place.plan();
         if (plan == null) {

@@ -15,9 +15,9 @@ import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * Boundaries of subplans that did not run, because Spark ran an equal subplan once and reused its shuffle.
- * They get the rows of the boundaries that ran. A reference to a window or a semi-join names the task. So the
- * boundaries below must take their rows from below the same subplan, and not from another equal one.
+ * Boundaries of subplans that did not run, because Spark ran an equal subplan once and reused its shuffle. They get the
+ * rows of the boundaries that ran. A reference to a window or a semi-join names the task. So the boundaries below must
+ * take their rows from below the same subplan, and not from another equal one.
  */
 final class ReusedRows {
     private final Capture capture;
@@ -66,8 +66,8 @@ final class ReusedRows {
 
     /**
      * The boundaries that ran in an equal subplan. For references by key, each of them has the same rows. For
-     * references by task, only boundaries of different tasks are given. A trace reports the rows of the
-     * others as missing, because a reference to them would be ambiguous.
+     * references by task, only boundaries of different tasks are given. A trace reports the rows of the others as
+     * missing, because a reference to them would be ambiguous.
      */
     private List<Boundary> repeatedSides(Boundary boundary) {
         List<Boundary> result = new ArrayList<>();

@@ -14,10 +14,7 @@ import org.apache.spark.sql.execution.RowDataSourceScanExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec;
 
-/**
- * The dataset that a scan of an executed plan has read, as descriptions name it: `paths`, or the options of a
- * connector.
- */
+/** The dataset that a scan of an executed plan has read, as descriptions name it: `paths`, or the options of a connector. */
 public final class ScannedText {
     private static final String HIVE = "org.apache.spark.sql.hive.execution.HiveTableScanExec";
     private static final String ICEBERG = "org.apache.iceberg.spark.source.SparkBatchQueryScan";

@@ -15,9 +15,9 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Copies a segment for another boundary. If a plan contains the same subplan twice, Spark runs it once and
- * reuses the exchange. Cached rows are also made once for all queries. Each place needs the associations. The
- * copy is made on our own thread, and it is simpler than a format that shares segments.
+ * Copies a segment for another boundary. If a plan contains the same subplan twice, Spark runs it once and reuses the
+ * exchange. Cached rows are also made once for all queries. Each place needs the associations. The copy is made on our
+ * own thread, and it is simpler than a format that shares segments.
  */
 final class SegmentCopy {
     private SegmentCopy() {}

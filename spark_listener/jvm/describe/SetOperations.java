@@ -17,8 +17,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 
 /**
- * INTERSECT ALL and EXCEPT ALL. Spark rewrites them to an aggregate that counts the rows of both sides, and a
- * generator above it that repeats each row. No other query contains that generator.
+ * INTERSECT ALL and EXCEPT ALL. Spark rewrites them to an aggregate that counts the rows of both sides, and a generator
+ * above it that repeats each row. No other query contains that generator.
  */
 final class SetOperations {
     private SetOperations() {}

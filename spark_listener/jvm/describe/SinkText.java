@@ -18,8 +18,8 @@ import org.apache.spark.sql.execution.command.DataWritingCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 
 /**
- * The sink of a command: complete for files, place and columns for tables, and columns for others. Null for
- * commands without a sink.
+ * The sink of a command: complete for files, place and columns for tables, and columns for others. Null for commands
+ * without a sink.
  */
 final class SinkText {
     private SinkText() {}

@@ -33,10 +33,7 @@ import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/**
- * The sources of a plan. The capture's sources come first and keep their order, so that references find their
- * files.
- */
+/** The sources of a plan. The capture's sources come first and keep their order, so that references find their files. */
 public final class SourceList implements LeafSources {
     private final Capture capture;
     private final Sources all;
@@ -209,8 +206,8 @@ public final class SourceList implements LeafSources {
     }
 
     /**
-     * The folder of a catalog table for which Spark lists the folders of selected partitions only. Null if
-     * Spark lists the folder of the table.
+     * The folder of a catalog table for which Spark lists the folders of selected partitions only. Null if Spark lists
+     * the folder of the table.
      */
     public static String wholeTable(LogicalRelation leaf, HadoopFsRelation relation) {
         if (!leaf.catalogTable().isDefined() || relation.partitionSchema().isEmpty() || TableText.format(relation, "").equals("delta")) {
@@ -221,8 +218,8 @@ public final class SourceList implements LeafSources {
     }
 
     /**
-     * The source of a relation of Spark's first interface: its connector, its place, its name in the catalog,
-     * or a name that is unique to it.
+     * The source of a relation of Spark's first interface: its connector, its place, its name in the catalog, or a name
+     * that is unique to it.
      */
     static Map<String, Object> table(LogicalRelation leaf) {
         Map<String, Object> connected = Connectors.read(leaf.relation());

@@ -14,8 +14,8 @@ import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRe
 import scala.Option;
 
 /**
- * The connectors of streaming queries: topics of Kafka, and tables that have a place. Files and Delta tables
- * are found by their names.
+ * The connectors of streaming queries: topics of Kafka, and tables that have a place. Files and Delta tables are found
+ * by their names.
  */
 public final class StreamText {
     private static final String KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable";
@@ -36,7 +36,10 @@ public final class StreamText {
         return table instanceof Table ownTable ? described(ownTable, settings, ownTable.name()) : null;
     }
 
-    /** The table of the session's catalog whose files a stream writes, by the plan that the stream was started with; null: it writes none. */
+    /**
+     * The table of the session's catalog whose files a stream writes, by the plan that the stream was started with;
+     * null: it writes none.
+     */
     public static Map<String, Object> table(Object plan) {
         Object found = Accessors.get(plan, "catalogTable");
         Object table = found instanceof Option<?> option ? Scala.orNull(option) : null;

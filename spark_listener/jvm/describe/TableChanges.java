@@ -18,10 +18,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.StructField;
 
 /**
- * Commands that create, change or drop a table and write no rows, and commands that load whole files. The
- * sink's `change` is CREATE, ALTER, TRUNCATE, RENAME or DROP. The change is missing if the command may have
- * done nothing. The description is made as soon as the command has ended. A table that is gone by then is
- * known by its name only.
+ * Commands that create, change or drop a table and write no rows, and commands that load whole files. The sink's
+ * `change` is CREATE, ALTER, TRUNCATE, RENAME or DROP. The change is missing if the command may have done nothing. The
+ * description is made as soon as the command has ended. A table that is gone by then is known by its name only.
  */
 public final class TableChanges {
     private static final String COMMANDS = "org.apache.spark.sql.execution.command.";
@@ -130,8 +129,8 @@ public final class TableChanges {
     }
 
     /**
-     * CREATE IF NOT EXISTS. The catalog's event and the age of the table show whether the table existed
-     * before. Metastores keep times in seconds.
+     * CREATE IF NOT EXISTS. The catalog's event and the age of the table show whether the table existed before.
+     * Metastores keep times in seconds.
      */
     private static Map<String, Object> created(CatalogTable given, boolean isLenient) {
         if (given == null) {
@@ -145,9 +144,9 @@ public final class TableChanges {
     }
 
     /**
-     * CREATE TABLE AS SELECT and `saveAsTable`, which fill the table with a query of their own. The catalog's
-     * event shows whether the table is new or replaces a dropped one. If there is no event, the table existed
-     * and got more rows.
+     * CREATE TABLE AS SELECT and `saveAsTable`, which fill the table with a query of their own. The catalog's event
+     * shows whether the table is new or replaces a dropped one. If there is no event, the table existed and got more
+     * rows.
      */
     private static Map<String, Object> filled(CatalogTable given) {
         if (given == null) {

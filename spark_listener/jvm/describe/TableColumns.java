@@ -19,9 +19,9 @@ import org.apache.spark.sql.jdbc.JdbcDialect;
 import org.apache.spark.sql.jdbc.JdbcDialects;
 
 /**
- * The columns of tables that a query in a JDBC option reads, as the database states them. With them, a column
- * without a qualifier can be assigned to its table. The database is asked after the query ran, on a separate
- * thread, over one connection with the program's own options. No row is read.
+ * The columns of tables that a query in a JDBC option reads, as the database states them. With them, a column without a
+ * qualifier can be assigned to its table. The database is asked after the query ran, on a separate thread, over one
+ * connection with the program's own options. No row is read.
  */
 public final class TableColumns {
     private static final int MOST_READS = 64; // whose options are kept
@@ -45,7 +45,10 @@ public final class TableColumns {
         }
     }
 
-    /** The columns of tables that a read names in its text, a list by table; a table that does not answer is left out. Waits for `milliseconds` at most. Never throws. */
+    /**
+     * The columns of tables that a read names in its text, a list by table; a table that does not answer is left out.
+     * Waits for `milliseconds` at most. Never throws.
+     */
     public static Map<?, Object> of(String url, String dbtable, String query, String prepare, final List<String> tables, int milliseconds) {
         final JDBCOptions options;
         synchronized (READS) {

@@ -189,10 +189,7 @@ final class TableSinks {
         return result;
     }
 
-    /**
-     * Keep the table's columns only. The query of a change has more columns: the operation on a row, and the
-     * row's earlier place.
-     */
+    /** Keep the table's columns only. The query of a change has more columns: the operation on a row, and the row's earlier place. */
     private static List<Map<String, Object>> byName(Map<String, Object> sink, LogicalPlan query) {
         List<Object> known = new ArrayList<>();
         List<Map<String, Object>> columns = sink == null ? new ArrayList<>() : Untyped.maps(sink.get("columns"));

@@ -26,9 +26,8 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.FileTable;
 
 /**
- * Tables of table formats (Iceberg, Delta) as datasets of the manifest: their place, their name in a catalog,
- * and the snapshot that is read. The descriptions use Spark's interfaces, and accessors by name for details
- * of a connector.
+ * Tables of table formats (Iceberg, Delta) as datasets of the manifest: their place, their name in a catalog, and the
+ * snapshot that is read. The descriptions use Spark's interfaces, and accessors by name for details of a connector.
  */
 final class TableText {
     private static final String DELTA = "org.apache.spark.sql.delta.";
@@ -49,10 +48,7 @@ final class TableText {
         return result;
     }
 
-    /**
-     * The dataset that a command writes or changes, if it is a relation, or a table or name that was
-     * resolved. Null otherwise.
-     */
+    /** The dataset that a command writes or changes, if it is a relation, or a table or name that was resolved. Null otherwise. */
     static Map<String, Object> target(LogicalPlan plan) {
         if (plan instanceof NamedRelation namedRelation) {
             return named(namedRelation);
@@ -108,8 +104,8 @@ final class TableText {
     }
 
     /**
-     * Name a table that has no place and is in no catalog. Its own name may not be unique, because it is
-     * often the name of its class.
+     * Name a table that has no place and is in no catalog. Its own name may not be unique, because it is often the name
+     * of its class.
      */
     static void nameUnknown(Table table, Map<String, Object> described) {
         UnknownSources.name(table, table.getClass().getName().startsWith(PYTHON) ? table.name() : null, described);
@@ -151,7 +147,10 @@ final class TableText {
         return result;
     }
 
-    /** Files that a reader of the second kind reads (`spark.sql.sources.useV1SourceList`): the dataset that they are to any other reader. */
+    /**
+     * Files that a reader of the second kind reads (`spark.sql.sources.useV1SourceList`): the dataset that they are to
+     * any other reader.
+     */
     private static void files(FileTable table, Map<String, Object> result) {
         RootPaths.put(Scala.list(table.fileIndex().rootPaths()), result);
         result.put("format", table.formatName().toLowerCase(Locale.ROOT));

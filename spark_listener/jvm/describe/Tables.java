@@ -80,10 +80,7 @@ final class Tables {
         return table == null ? null : described(table, found(table));
     }
 
-    /**
-     * The table that a command of Spark's Hive module writes. Null for other commands. The module is not part
-     * of every Spark.
-     */
+    /** The table that a command of Spark's Hive module writes. Null for other commands. The module is not part of every Spark. */
     static CatalogTable writtenByHive(LogicalPlan command) {
         if (!command.getClass().getName().equals("org.apache.spark.sql.hive.execution.InsertIntoHiveTable")) {
             return null;

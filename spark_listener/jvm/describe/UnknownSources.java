@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * Names of sources and sinks whose identity is not known. A name belongs to one relation of one application,
- * so that no other data has the same name.
+ * Names of sources and sinks whose identity is not known. A name belongs to one relation of one application, so that no
+ * other data has the same name.
  */
 final class UnknownSources {
     private static final int MOST = 1000; // relations that keep their name

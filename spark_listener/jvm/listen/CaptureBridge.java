@@ -37,10 +37,7 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.SparkStrategy;
 
-/**
- * The entry point of Python for one application. This class installs the listener and the rule, and returns
- * events as JSON.
- */
+/** The entry point of Python for one application. This class installs the listener and the rule, and returns events as JSON. */
 public final class CaptureBridge {
     private static final int MOST = 256; // events a drain
 
@@ -160,7 +157,10 @@ public final class CaptureBridge {
         return text;
     }
 
-    /** The processor time that describing took so far: of plans, of what was captured of them, of stages. Asked by the thread that drains. */
+    /**
+     * The processor time that describing took so far: of plans, of what was captured of them, of stages. Asked by the
+     * thread that drains.
+     */
     public long describingNanos() {
         return describingNanos;
     }
@@ -170,10 +170,7 @@ public final class CaptureBridge {
         return json.writeValueAsString(TableColumns.of(url, dbtable, query, prepare, tables, milliseconds));
     }
 
-    /**
-     * A running query (`plan`, as far as it is known before its end) and its `stages` so far, as JSON. Null
-     * if the query has ended.
-     */
+    /** A running query (`plan`, as far as it is known before its end) and its `stages` so far, as JSON. Null if the query has ended. */
     public String running(long execution) throws Exception {
         QueryExecution query = SQLExecution.getQueryExecution(execution);
         if (query == null) {

@@ -19,9 +19,9 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
 /**
- * The output operations of DStreams, Spark's older kind of streams. Each is reported as a streaming query
- * with its sources and batches. The classes are accessed by name, because a program need not have this part
- * of Spark. Only the thread of the listener bus uses it.
+ * The output operations of DStreams, Spark's older kind of streams. Each is reported as a streaming query with its
+ * sources and batches. The classes are accessed by name, because a program need not have this part of Spark. Only the
+ * thread of the listener bus uses it.
  */
 final class DStreams {
     static final String OPERATION = "spark.streaming.internal.outputOpId"; // a property of the jobs of a batch

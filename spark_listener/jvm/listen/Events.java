@@ -25,9 +25,9 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
 /**
- * Spark's events, queued for the draining thread. A callback only enqueues a reference, because plans are
- * immutable and can be described later. Stages and tasks are noted with a few fields each. The queue is
- * bounded, and events that do not fit are counted and reported.
+ * Spark's events, queued for the draining thread. A callback only enqueues a reference, because plans are immutable and
+ * can be described later. Stages and tasks are noted with a few fields each. The queue is bounded, and events that do
+ * not fit are counted and reported.
  */
 public final class Events extends SparkListener {
     private static final int MOST = 10000;

@@ -12,8 +12,8 @@ import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 
 /**
- * The rows, files and bytes that the scans of an executed plan have read, as Spark counted them. An exchange
- * or subquery that is reused counts once.
+ * The rows, files and bytes that the scans of an executed plan have read, as Spark counted them. An exchange or
+ * subquery that is reused counts once.
  */
 final class InputRows {
     private final List<Map<String, Object>> found = new ArrayList<>();

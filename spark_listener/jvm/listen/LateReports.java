@@ -9,8 +9,8 @@ import org.apache.spark.util.AccumulatorContext;
 import org.apache.spark.util.AccumulatorV2;
 
 /**
- * Reports of tasks that end after the scheduler has given up their job because another task failed. The
- * scheduler merges no accumulators of these tasks. But the rows that they cached stay, and are read.
+ * Reports of tasks that end after the scheduler has given up their job because another task failed. The scheduler
+ * merges no accumulators of these tasks. But the rows that they cached stay, and are read.
  */
 final class LateReports {
     private LateReports() {}

@@ -29,14 +29,13 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
 /**
- * Files and checkpoints of the query that the optimizer removed, like the outer side of a join under a
- * DISTINCT. These relations are part of the query's lineage, but none of their records is read. The capture
- * reports them as missing.
+ * Files and checkpoints of the query that the optimizer removed, like the outer side of a join under a DISTINCT. These
+ * relations are part of the query's lineage, but none of their records is read. The capture reports them as missing.
  *
- * Outside of subqueries, a path is lost if the optimized plan reads it less often than the query does. The
- * optimizer repeats relations there, but never merges two. In subqueries it merges relations. A subquery is
- * lost with its relations if neither the subquery nor any column of the relations is left. A relation is also
- * lost if another reader of its path would hide it.
+ * Outside of subqueries, a path is lost if the optimized plan reads it less often than the query does. The optimizer
+ * repeats relations there, but never merges two. In subqueries it merges relations. A subquery is lost with its
+ * relations if neither the subquery nor any column of the relations is left. A relation is also lost if another reader
+ * of its path would hide it.
  */
 final class LostScans {
     private final List<LogicalPlan> relations = new ArrayList<>(); // files and checkpoints, those of subqueries too
@@ -91,8 +90,8 @@ final class LostScans {
     }
 
     /**
-     * Add the removed relations without any remaining column. The relations of a subquery that became a join
-     * still have their columns.
+     * Add the removed relations without any remaining column. The relations of a subquery that became a join still have
+     * their columns.
      */
     private static void unkept(List<LogicalPlan> relations, LostScans written, LostScans kept, Set<Object> lost) {
         for (LogicalPlan relation : relations) {

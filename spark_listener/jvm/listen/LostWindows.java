@@ -14,10 +14,10 @@ import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
- * Window functions of the query whose result nothing uses, so that the optimizer removes them. The rows of
- * their frames influence the row all the same (docs: semantics; influence does not depend on the requested
- * columns). The capture reports these records as missing from the influence. A witness does not need them,
- * because the row contains none of these results.
+ * Window functions of the query whose result nothing uses, so that the optimizer removes them. The rows of their frames
+ * influence the row all the same (docs: semantics; influence does not depend on the requested columns). The capture
+ * reports these records as missing from the influence. A witness does not need them, because the row contains none of
+ * these results.
  */
 final class LostWindows {
     private final Map<ExprId, String> functions = new LinkedHashMap<>(); // ExprId -> String name

@@ -28,13 +28,13 @@ import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.types.BooleanType;
 
 /**
- * Values that queries read and that later queries use outside of their plans: through SQL variables, or
- * through the program. The program may collect results and use the values in literals, rows or closures of
- * later queries. No plan shows the origin of these values.
+ * Values that queries read and that later queries use outside of their plans: through SQL variables, or through the
+ * program. The program may collect results and use the values in literals, rows or closures of later queries. No plan
+ * shows the origin of these values.
  *
- * If a query read the value of a variable, a query that names the variable lacks records, and their dataset
- * becomes its input. Literals do not show whether they are such values, so the capture only notes that the
- * program had read results. This class runs on the draining thread, in the order in which queries ended.
+ * If a query read the value of a variable, a query that names the variable lacks records, and their dataset becomes its
+ * input. Literals do not show whether they are such values, so the capture only notes that the program had read
+ * results. This class runs on the draining thread, in the order in which queries ended.
  */
 final class ProgramValues {
     private static final int MOST = 1000; // variables
@@ -45,9 +45,9 @@ final class ProgramValues {
     private boolean hasRead; // whether the program has read results of queries over data
 
     /**
-     * Note the values that an ended query gave to the program or to a variable. `action` is the method that
-     * the program called, or null for a write. `sources` are the query's sources. Earlier values of a
-     * variable stay, because earlier plans contain them.
+     * Note the values that an ended query gave to the program or to a variable. `action` is the method that the program
+     * called, or null for a write. `sources` are the query's sources. Earlier values of a variable stay, because
+     * earlier plans contain them.
      */
     void note(LogicalPlan analyzed, String action, List<Map<String, Object>> sources) {
         if (analyzed instanceof SetVariable set) {

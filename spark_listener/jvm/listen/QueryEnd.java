@@ -156,10 +156,7 @@ final class QueryEnd implements Described {
         }
     }
 
-    /**
-     * FROM … INSERT INTO … INSERT INTO …: report each command as `plan` and `metrics`, because the plan as a
-     * whole is no command.
-     */
+    /** FROM … INSERT INTO … INSERT INTO …: report each command as `plan` and `metrics`, because the plan as a whole is no command. */
     private void several(Union commands, boolean isWell, Map<String, Object> result) {
         List<LogicalPlan> each = Scala.list(commands.children());
         List<SparkPlan> ran = isWell ? Scala.list(event.qe().executedPlan().children()) : new ArrayList<>();
@@ -199,10 +196,7 @@ final class QueryEnd implements Described {
         }
     }
 
-    /**
-     * The attributes of a batch's columns for a function of `foreachBatch`, in their order, from the plan as
-     * written.
-     */
+    /** The attributes of a batch's columns for a function of `foreachBatch`, in their order, from the plan as written. */
     private List<Long> given() {
         List<Long> result = new ArrayList<>();
         try {
@@ -284,8 +278,8 @@ final class QueryEnd implements Described {
     }
 
     /**
-     * The plan that ran, even if the query failed. Null if it failed before it had a plan. Spark keeps that
-     * failure, so nothing is planned twice.
+     * The plan that ran, even if the query failed. Null if it failed before it had a plan. Spark keeps that failure, so
+     * nothing is planned twice.
      */
     private LogicalPlan executed() {
         QueryExecution query = event.qe();
@@ -307,7 +301,10 @@ final class QueryEnd implements Described {
         }
     }
 
-    /** The numbers and truths that the program had Spark observe, by the name of the observation and theirs. Texts and times stay where they are. */
+    /**
+     * The numbers and truths that the program had Spark observe, by the name of the observation and theirs. Texts and
+     * times stay where they are.
+     */
     private Map<String, Map<String, Object>> observed() {
         Map<String, Map<String, Object>> result = new LinkedHashMap<>();
         try {
@@ -328,10 +325,7 @@ final class QueryEnd implements Described {
         return result.isEmpty() ? null : result;
     }
 
-    /**
-     * The counters of the writer. The counters belong to the executed plan, because planning works on a copy
-     * of the optimized plan.
-     */
+    /** The counters of the writer. The counters belong to the executed plan, because planning works on a copy of the optimized plan. */
     private static Map<String, Object> metrics(Object executed) {
         Map<String, Object> result = new LinkedHashMap<>();
         Object root = executed;

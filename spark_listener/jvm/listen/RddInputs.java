@@ -22,9 +22,9 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.storage.RDDInfo;
 
 /**
- * The RDDs that a job outside of SQL computes, down to those that read files. This runs on the listener bus
- * when the job begins, because the scheduler knows the RDD of a running job only. For a job that has ended by
- * then, only the names of the RDDs are known. The list is bounded.
+ * The RDDs that a job outside of SQL computes, down to those that read files. This runs on the listener bus when the
+ * job begins, because the scheduler knows the RDD of a running job only. For a job that has ended by then, only the
+ * names of the RDDs are known. The list is bounded.
  */
 final class RddInputs {
     private static final int RDDS = 200;
@@ -33,7 +33,10 @@ final class RddInputs {
 
     private RddInputs() {}
 
-    /** {"id", "parents", "kind" (its class), and of those that read files "folders" (Hadoop's list) or "files"}; or {"id", "parents", "name"}. */
+    /**
+     * {"id", "parents", "kind" (its class), and of those that read files "folders" (Hadoop's list) or "files"}; or
+     * {"id", "parents", "name"}.
+     */
     static List<Map<String, Object>> of(SparkListenerJobStart start, SparkContext context) {
         try {
             Object job = Scala.orNull(context.dagScheduler().jobIdToActiveJob().get(start.jobId()));

@@ -9,10 +9,7 @@ import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.StageInfo;
 
-/**
- * The SQL execution or the job outside of SQL of each running stage. Only the listener bus writes it. Any
- * thread may call `of`.
- */
+/** The SQL execution or the job outside of SQL of each running stage. Only the listener bus writes it. Any thread may call `of`. */
 final class RunningStages {
     private static final int MOST = 1000; // at once; the stages of one beyond are not known
 

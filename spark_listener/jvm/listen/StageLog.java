@@ -12,9 +12,8 @@ import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.scheduler.TaskInfo;
 
 /**
- * The stages of one SQL execution or of one job outside of SQL, with their tasks. The listener bus writes the
- * log, and the draining thread reads it, also while the execution runs. The log is bounded, and counts what
- * exceeds the bound.
+ * The stages of one SQL execution or of one job outside of SQL, with their tasks. The listener bus writes the log, and
+ * the draining thread reads it, also while the execution runs. The log is bounded, and counts what exceeds the bound.
  */
 final class StageLog {
     private static final int STAGES = 100;
@@ -96,8 +95,8 @@ final class StageLog {
     }
 
     /**
-     * All stages, each with the stages whose output it read. If a job skipped a stage because the shuffle
-     * existed, the stage that made the shuffle is named.
+     * All stages, each with the stages whose output it read. If a job skipped a stage because the shuffle existed, the
+     * stage that made the shuffle is named.
      */
     synchronized Map<String, Object> describe() {
         List<Map<String, Object>> all = new ArrayList<>();

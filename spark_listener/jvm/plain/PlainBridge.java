@@ -17,9 +17,9 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
 /**
- * The entry point of Python in a Spark without a jar of its own. Queries are reported by dataset, in the form
- * of `listen/CaptureBridge`. This class uses only what Spark 3.5 and 4 have in common, and only iterators of
- * Scala's collections.
+ * The entry point of Python in a Spark without a jar of its own. Queries are reported by dataset, in the form of
+ * `listen/CaptureBridge`. This class uses only what Spark 3.5 and 4 have in common, and only iterators of Scala's
+ * collections.
  */
 public final class PlainBridge extends SparkListener {
     private static final int MOST = 10000;

@@ -36,8 +36,8 @@ import scala.Option;
 import scala.collection.Iterator;
 
 /**
- * The datasets that a query reads and writes: files and tables of files, by their folders. An unknown dataset
- * becomes a problem that names it.
+ * The datasets that a query reads and writes: files and tables of files, by their folders. An unknown dataset becomes a
+ * problem that names it.
  */
 final class PlainPlan {
     private static final Set<String> NO_DATASETS = new HashSet<>(Arrays.asList(
@@ -253,8 +253,8 @@ final class PlainPlan {
     }
 
     /**
-     * The result of a method without parameters. The method is called by name, because its return type
-     * differs between lines of Spark.
+     * The result of a method without parameters. The method is called by name, because its return type differs between
+     * lines of Spark.
      */
     private static Object value(Object owner, String member) {
         try {

@@ -26,9 +26,9 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The one scan of a changed dataset below an aggregate, if each row of the aggregate's input comes from one
- * of its files. The input is then the union of the inputs from single files. Filters, projections,
- * generators, and joins that keep the rows of the scan's side allow that.
+ * The one scan of a changed dataset below an aggregate, if each row of the aggregate's input comes from one of its
+ * files. The input is then the union of the inputs from single files. Filters, projections, generators, and joins that
+ * keep the rows of the scan's side allow that.
  */
 final class ChangedScan {
     private static final String ORDINAL = "_headwater_ordinal";

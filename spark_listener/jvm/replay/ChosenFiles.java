@@ -14,8 +14,8 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Some files of an index whose last partition column is the ordinal of the file. A filter on the ordinal would not do: Spark prunes by
- * partition columns that the folders have, and does not look at the rows again.
+ * Some files of an index whose last partition column is the ordinal of the file. A filter on the ordinal would not do:
+ * Spark prunes by partition columns that the folders have, and does not look at the rows again.
  */
 final class ChosenFiles implements FileIndex {
     private final FileIndex all;

@@ -25,8 +25,8 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * A scan with changed values in some records. Spark casts each new value from its text, and refuses text that
- * does not fit the type.
+ * A scan with changed values in some records. Spark casts each new value from its text, and refuses text that does not
+ * fit the type.
  */
 final class EditedScan {
     private final Map<String, Map<String, Set<Long>>> values = new TreeMap<>(); // column -> Map: text (null as "n", else "v" + text) -> Set of references

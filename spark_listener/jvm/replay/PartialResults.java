@@ -41,10 +41,10 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Aggregates over a changed dataset, computed from the changed files and from partial results that an earlier
- * refresh kept of the unchanged files. A partial result has the aggregate's groups over the rows of one file.
- * The groups of all files are aggregated again. This requires that the result does not depend on the order of
- * the rows: no sums of floating-point numbers, no DISTINCT, no function of the program.
+ * Aggregates over a changed dataset, computed from the changed files and from partial results that an earlier refresh
+ * kept of the unchanged files. A partial result has the aggregate's groups over the rows of one file. The groups of all
+ * files are aggregated again. This requires that the result does not depend on the order of the rows: no sums of
+ * floating-point numbers, no DISTINCT, no function of the program.
  */
 final class PartialResults {
     private static final List<String> TYPES = Arrays.asList("IntegerType", "LongType", "ShortType", "ByteType", "BooleanType", "DateType", "TimestampType");

@@ -22,8 +22,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Partial results of one aggregate, on disk: `DIGEST/SAVE/` is a folder of Parquet with a column `f`, and `DIGEST/SAVE.json` maps each file of
- * the source, with its length and time, to its number in `f`. The JSON file is written last, so a save without it does not count.
+ * Partial results of one aggregate, on disk: `DIGEST/SAVE/` is a folder of Parquet with a column `f`, and
+ * `DIGEST/SAVE.json` maps each file of the source, with its length and time, to its number in `f`. The JSON file is
+ * written last, so a save without it does not count.
  */
 final class PartialStore {
     private static final int MOST_SAVES = 16; // a refresh adds one; what the oldest has is then computed again
@@ -34,10 +35,7 @@ final class PartialStore {
         folder = new File(root, digest);
     }
 
-    /**
-     * The saves that contain some of the files: name -> its numbers by file. A file is taken from the newest
-     * save that contains it.
-     */
+    /** The saves that contain some of the files: name -> its numbers by file. A file is taken from the newest save that contains it. */
     Map<String, Map<String, Integer>> find(List<String> identities) throws IOException {
         Map<String, Map<String, Integer>> found = new LinkedHashMap<>();
         File[] listed = folder.listFiles();

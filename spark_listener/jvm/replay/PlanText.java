@@ -23,9 +23,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.internal.SQLConf;
 
 /**
- * A digest of everything that the rows of a plan depend on, except the files of one scan. Plans with the same
- * digest give the same rows for the same file. Null if that is not certain: with functions of the program,
- * with random values, or with a source other than files.
+ * A digest of everything that the rows of a plan depend on, except the files of one scan. Plans with the same digest
+ * give the same rows for the same file. Null if that is not certain: with functions of the program, with random values,
+ * or with a source other than files.
  */
 final class PlanText {
     private static final List<String> NODES = Arrays.asList("LogicalRelation", "Project", "Filter", "Join", "Generate", "Aggregate", "Union");

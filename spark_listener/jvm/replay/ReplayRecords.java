@@ -18,7 +18,10 @@ final class ReplayRecords {
     final String partials; // folder of partial results, or null
     final List<String> changed = new ArrayList<>(); // places of the datasets that partial results are for
 
-    /** `text`: {"exclude": {file: [row]}, "keep": {file: [row]}, "restrict": [place], "edits": {file: {row: {column: text}}}, "partials": {"folder", "changed"}}. */
+    /**
+     * `text`: {"exclude": {file: [row]}, "keep": {file: [row]}, "restrict": [place], "edits": {file: {row: {column:
+     * text}}}, "partials": {"folder", "changed"}}.
+     */
     ReplayRecords(String text) throws IOException {
         JsonNode root = new ObjectMapper().readTree(text);
         readRows(root.path("exclude"), excluded);

@@ -38,10 +38,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
 
 /**
- * The optimizer rule of a replay. The rule excludes, keeps and edits records at the scans of every query, and
- * stops a program that would write outside of the shadow root. Unlike capture, it fails the query if it
- * cannot do its work. A replay that silently repeats the original is worthless, and one that overwrites the
- * original is worse.
+ * The optimizer rule of a replay. The rule excludes, keeps and edits records at the scans of every query, and stops a
+ * program that would write outside of the shadow root. Unlike capture, it fails the query if it cannot do its work. A
+ * replay that silently repeats the original is worthless, and one that overwrites the original is worse.
  */
 public final class ReplayRule extends Rule<LogicalPlan> {
     // Commands that change no data. Any other that is not led to the shadow is refused: a list of what is harmful would be too short.
@@ -104,8 +103,8 @@ public final class ReplayRule extends Rule<LogicalPlan> {
     }
 
     /**
-     * Whether Spark reads the lines of a CSV, JSON or XML file to infer a schema. A line is not a record
-     * then, and the first line may be a header.
+     * Whether Spark reads the lines of a CSV, JSON or XML file to infer a schema. A line is not a record then, and the
+     * first line may be a header.
      */
     private static boolean infersSchema() {
         StackTraceElement[] calls = Thread.currentThread().getStackTrace();
@@ -205,8 +204,8 @@ public final class ReplayRule extends Rule<LogicalPlan> {
     }
 
     /**
-     * Note each file whose records were excluded, kept or edited, as a line of JSON in a file next to the
-     * shadow. The command that started the replay checks that no file is missing.
+     * Note each file whose records were excluded, kept or edited, as a line of JSON in a file next to the shadow. The
+     * command that started the replay checks that no file is missing.
      */
     private synchronized void note(String file) {
         if (noted.add(file)) {
@@ -223,7 +222,10 @@ public final class ReplayRule extends Rule<LogicalPlan> {
         }
     }
 
-    /** Lines of JSON next to the shadow: [dataset, number of its files, files whose rows were not read], and [dataset] where all rows were read. */
+    /**
+     * Lines of JSON next to the shadow: [dataset, number of its files, files whose rows were not read], and [dataset]
+     * where all rows were read.
+     */
     private final class PartialNotes implements PartialResults.Notes {
         public void add(String dataset, int files, int reused) {
             write(Arrays.asList(dataset, Integer.valueOf(files), Integer.valueOf(reused)));

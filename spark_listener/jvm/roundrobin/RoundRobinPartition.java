@@ -17,9 +17,9 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.util.random.XORShiftRandom;
 
 /**
- * The number of the next row's partition, in the form that `Differences.byNumber` takes. Rows go to the
- * partitions in turn, and each task begins at the same partition as in Spark. The interface `Unevaluable`
- * prevents that the optimizer evaluates the expression over a local relation outside of a task.
+ * The number of the next row's partition, in the form that `Differences.byNumber` takes. Rows go to the partitions in
+ * turn, and each task begins at the same partition as in Spark. The interface `Unevaluable` prevents that the optimizer
+ * evaluates the expression over a local relation outside of a task.
  */
 public final class RoundRobinPartition extends OwnExpression implements Unevaluable {
     private final int partitions;

@@ -7,10 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
-/**
- * The order of Spark's sort for rows with equal hashes: shorter rows first, then by bytes. The value is used
- * for equal hashes only.
- */
+/** The order of Spark's sort for rows with equal hashes: shorter rows first, then by bytes. The value is used for equal hashes only. */
 public final class RowBytes extends RowImage {
     public RowBytes(scala.collection.immutable.Seq<Expression> children) {
         super(children);

@@ -6,10 +6,7 @@ import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.rdd.RDD;
 
-/**
- * The files that a run read, for a shell that reads them again: which have changed, and RDDs whose tasks
- * check them.
- */
+/** The files that a run read, for a shell that reads them again: which have changed, and RDDs whose tasks check them. */
 public final class SourceCheck {
     private final ReadAgain files;
 

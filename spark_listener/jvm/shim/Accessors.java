@@ -5,10 +5,7 @@ import java.lang.reflect.Method;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/**
- * Access by name to classes of connectors. The classes are absent when ours are compiled, and change between
- * releases.
- */
+/** Access by name to classes of connectors. The classes are absent when ours are compiled, and change between releases. */
 public final class Accessors {
     private static final Object NONE = Boolean.FALSE; // a class of Java's own: what is kept with a class must not keep us
     private static final ClassValue<Map<String, Object>> KNOWN = new ClassValue<>() { // Class -> Map of String name -> Method, or NONE
@@ -19,10 +16,7 @@ public final class Accessors {
 
     private Accessors() {}
 
-    /**
-     * The result of a method without parameters, declared in the class or above. Null if there is none, or if
-     * it fails.
-     */
+    /** The result of a method without parameters, declared in the class or above. Null if there is none, or if it fails. */
     public static Object get(Object of, String name) {
         if (of == null) {
             return null;

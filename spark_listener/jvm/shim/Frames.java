@@ -7,10 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.execution.QueryExecution;
 
-/**
- * Frames and their plans. Spark 4 has classes for Spark Classic and for Spark Connect, and these are those of
- * Spark Classic.
- */
+/** Frames and their plans. Spark 4 has classes for Spark Classic and for Spark Connect, and these are those of Spark Classic. */
 public final class Frames {
     private Frames() {}
 

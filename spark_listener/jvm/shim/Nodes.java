@@ -30,9 +30,8 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Copies of Spark's plan nodes with some parts replaced. The `copy` method of a case class changes when the
- * class gets a new member. Code that differs between the supported lines of Spark is in their folders
- * (Differences).
+ * Copies of Spark's plan nodes with some parts replaced. The `copy` method of a case class changes when the class gets
+ * a new member. Code that differs between the supported lines of Spark is in their folders (Differences).
  */
 public final class Nodes {
     private Nodes() {}

@@ -5,8 +5,8 @@ import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
- * Base class of our expressions. Our expressions are never null and never folded, and equal if their class
- * and their single element are. Spark compares canonical plans to reuse exchanges.
+ * Base class of our expressions. Our expressions are never null and never folded, and equal if their class and their
+ * single element are. Spark compares canonical plans to reuse exchanges.
  */
 public abstract class OwnExpression extends Expression implements java.io.Serializable {
     public abstract Object productElement(int index);

@@ -71,8 +71,8 @@ public final class Scala {
     }
 
     /**
-     * The same sequence with a supertype of its elements. Scala's sequences are covariant, but Java's type
-     * system does not express that.
+     * The same sequence with a supertype of its elements. Scala's sequences are covariant, but Java's type system does
+     * not express that.
      */
     @SuppressWarnings("unchecked")
     public static <T> Seq<T> widened(Seq<? extends T> elements) {

@@ -52,8 +52,8 @@ public final class HadoopFiles {
     }
 
     /**
-     * The setting that makes the records of an RDD something else than the lines of its files, or null. A
-     * program may have settings for each read.
+     * The setting that makes the records of an RDD something else than the lines of its files, or null. A program may
+     * have settings for each read.
      */
     private static String noLines(RDD<?> rdd) throws Exception {
         Configuration read = settings(rdd);
@@ -66,8 +66,8 @@ public final class HadoopFiles {
     }
 
     /**
-     * The bytes that an RDD of files would read, without Spark's own planning. The result is `most` + 1 if
-     * there are more bytes or the look would take long, and -1 if the bytes are not known.
+     * The bytes that an RDD of files would read, without Spark's own planning. The result is `most` + 1 if there are
+     * more bytes or the look would take long, and -1 if the bytes are not known.
      */
     public static long bytes(RDD<?> rdd, long most) throws Exception {
         Configuration read = settings(rdd);

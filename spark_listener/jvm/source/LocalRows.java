@@ -22,11 +22,11 @@ import org.apache.spark.sql.types.DataTypes;
 import scala.collection.immutable.Seq;
 
 /**
- * The local relations of a query as written. The optimizer evaluates projections, filters and limits over a
- * local relation, and the remaining relation has other rows. This class finds the original of each row.
+ * The local relations of a query as written. The optimizer evaluates projections, filters and limits over a local
+ * relation, and the remaining relation has other rows. This class finds the original of each row.
  *
- * Filters and limits keep the row objects. A projection makes new rows in the same order, one for each. These
- * rows are found by the values of the columns that it passes on, if only one assignment is possible.
+ * Filters and limits keep the row objects. A projection makes new rows in the same order, one for each. These rows are
+ * found by the values of the columns that it passes on, if only one assignment is possible.
  */
 public final class LocalRows {
     /** Rows that the optimizer left: the number of the relation as written, and each row's ordinal there. */
@@ -91,10 +91,7 @@ public final class LocalRows {
         return ordinals == null ? null : new Kept(number, ordinals);
     }
 
-    /**
-     * The places of rows in a relation, in the same order: the earliest places if the latest are the same,
-     * otherwise null.
-     */
+    /** The places of rows in a relation, in the same order: the earliest places if the latest are the same, otherwise null. */
     private long[] ordinals(List<Attribute> output, List<InternalRow> rows, int number) {
         List<InternalRow> all = relations.get(number);
         long[] first = new long[rows.size()];

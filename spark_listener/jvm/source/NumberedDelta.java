@@ -20,17 +20,14 @@ import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
 
 /**
- * Delta's Parquet format with the column of row indexes. Delta's own reader does the work, because it knows
- * the names of the columns in the files and the rows that a deletion vector marks. If it marks rows, it needs
- * Spark's own column of row indexes, which stays. If it marks none, the column is computed from the place of
- * the batch, as in NumberedParquet.
+ * Delta's Parquet format with the column of row indexes. Delta's own reader does the work, because it knows the names
+ * of the columns in the files and the rows that a deletion vector marks. If it marks rows, it needs Spark's own column
+ * of row indexes, which stays. If it marks none, the column is computed from the place of the batch, as in
+ * NumberedParquet.
  */
 public final class NumberedDelta extends ParquetFileFormat {
     public static final String MARK = "__delta_internal_is_row_deleted";
-    /**
-     * Delta's reader accepts a column of this name in addition to the table's columns, and expects it among
-     * the data columns.
-     */
+    /** Delta's reader accepts a column of this name in addition to the table's columns, and expects it among the data columns. */
     public static final String INTERNAL = "__delta_internal_row_index";
 
     private final ParquetFileFormat original;

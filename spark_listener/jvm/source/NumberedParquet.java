@@ -20,9 +20,10 @@ import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
 
 /**
- * Spark's Parquet format, but for the column of row indexes. Spark fills it value by value, boxed, for every row that is scanned: the
- * dearest part of a capture. Where batches are read, this format computes it from the place of the batch in the file instead, when a
- * value is asked for. Where rows are read one by one, or the reader is not the one we know, Spark's own column stays.
+ * Spark's Parquet format, but for the column of row indexes. Spark fills it value by value, boxed, for every row that
+ * is scanned: the dearest part of a capture. Where batches are read, this format computes it from the place of the
+ * batch in the file instead, when a value is asked for. Where rows are read one by one, or the reader is not the one we
+ * know, Spark's own column stays.
  */
 public final class NumberedParquet extends ParquetFileFormat {
     public static final String ROW_INDEX = "_tmp_metadata_row_index"; // Spark's readers fill a column of this name
@@ -36,10 +37,7 @@ public final class NumberedParquet extends ParquetFileFormat {
         this(source, reports, null, null);
     }
 
-    /**
-     * Only `wanted` rows get their row index. Other rows get a negative one, or are left out. `files` are
-     * read again.
-     */
+    /** Only `wanted` rows get their row index. Other rows get a negative one, or are left out. `files` are read again. */
     public NumberedParquet(int source, Reports reports, WantedRows wanted, ReadAgain files) {
         this.source = source;
         this.reports = reports;

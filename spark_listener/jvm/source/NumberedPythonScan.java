@@ -18,9 +18,9 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A scan of a data source written in Python, with one more column for the reference of each row: the number
- * of its partition, and its rank among the partition's rows. The source is asked for its partitions as often,
- * and at the same times, as without this class.
+ * A scan of a data source written in Python, with one more column for the reference of each row: the number of its
+ * partition, and its rank among the partition's rows. The source is asked for its partitions as often, and at the same
+ * times, as without this class.
  */
 public final class NumberedPythonScan implements Scan {
     private static final String NAME = "org.apache.spark.sql.execution.datasources.v2.python.PythonScan";

@@ -23,8 +23,8 @@ public final class OneSpelling {
     }
 
     /**
-     * The place of a path below a folder that represents all file systems: `/a/b`, or `/s3@bucket/key` for
-     * paths that are not local.
+     * The place of a path below a folder that represents all file systems: `/a/b`, or `/s3@bucket/key` for paths that
+     * are not local.
      */
     public static String below(Path path) throws java.io.UnsupportedEncodingException {
         URI uri = path.toUri();

@@ -11,8 +11,8 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.util.SerializableConfiguration;
 
 /**
- * The rows of an ORC file before a split: those of the stripes that begin before it. The file's footer has
- * the counts, and is read for all splits but the first.
+ * The rows of an ORC file before a split: those of the stripes that begin before it. The file's footer has the counts,
+ * and is read for all splits but the first.
  */
 public final class OrcSplitStart implements SplitStart {
     private final SerializableConfiguration conf;

@@ -17,10 +17,9 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * A file index that remembers the files that it listed. If its schema has a column for it, each file's
- * ordinal is one more partition value. Readers fill partition columns with constants, so the ordinal costs
- * almost nothing for each row. Files keep the order of the original index, so that tasks get the same splits
- * as without us.
+ * A file index that remembers the files that it listed. If its schema has a column for it, each file's ordinal is one
+ * more partition value. Readers fill partition columns with constants, so the ordinal costs almost nothing for each
+ * row. Files keep the order of the original index, so that tasks get the same splits as without us.
  *
  * Two of these are equal if they wrap equal indexes. Without that, exchanges could not be reused.
  */

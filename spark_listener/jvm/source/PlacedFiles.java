@@ -23,9 +23,9 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Some of the files of another index, each with a label as one more partition value. A label is a constant,
- * and costs nothing for each row. The files are listed once, by the constructor. An index equals only itself,
- * because two of them over the same files may select different records.
+ * Some of the files of another index, each with a label as one more partition value. A label is a constant, and costs
+ * nothing for each row. The files are listed once, by the constructor. An index equals only itself, because two of them
+ * over the same files may select different records.
  */
 public final class PlacedFiles implements FileIndex {
     private final FileIndex original;
@@ -33,10 +33,7 @@ public final class PlacedFiles implements FileIndex {
     private final List<PartitionDirectory> directories = new ArrayList<>(); // one a file
     private long bytes;
 
-    /**
-     * `labels` maps the path of a file to its label. Files without a label are left out. A label without a
-     * file is an error.
-     */
+    /** `labels` maps the path of a file to its label. Files without a label are left out. A label without a file is an error. */
     public PlacedFiles(FileIndex original, StructType schema, Map<?, String> labels) {
         this.original = original;
         this.schema = schema;

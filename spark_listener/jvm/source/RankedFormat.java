@@ -28,12 +28,12 @@ import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
 
 /**
- * A file format that reads like the original and adds a column with the reference of each record. The
- * reference is the split's ordinal and the record's rank in the split (CSV, text, …), or the file's ordinal
- * and the rank in the file (ORC). The format serves readers without positions.
+ * A file format that reads like the original and adds a column with the reference of each record. The reference is the
+ * split's ordinal and the record's rank in the split (CSV, text, …), or the file's ordinal and the rank in the file
+ * (ORC). The format serves readers without positions.
  *
- * No filter is pushed into the original reader, because it must count every record. The Filter above the scan
- * does the work. The price is that the reader converts records that a pushed filter would have skipped.
+ * No filter is pushed into the original reader, because it must count every record. The Filter above the scan does the
+ * work. The price is that the reader converts records that a pushed filter would have skipped.
  */
 public final class RankedFormat implements FileFormat, DataSourceRegister, java.io.Serializable {
     public static final String COLUMN = "_headwater_reference";

@@ -17,7 +17,10 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.util.SerializableConfiguration;
 
-/** Files as a run read them. Whoever reads one of them again compares it before and after, so that changed data is never shown as lineage. */
+/**
+ * Files as a run read them. Whoever reads one of them again compares it before and after, so that changed data is never
+ * shown as lineage.
+ */
 public final class ReadAgain implements java.io.Serializable {
     /** Part of every message, so that Python recognizes the error. */
     public static final String CHANGED = "has changed since the run read it";

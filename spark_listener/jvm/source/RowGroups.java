@@ -12,9 +12,9 @@ import org.apache.spark.sql.execution.datasources.RecordReaderIterator;
 import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecordReader;
 
 /**
- * Observes how Spark's vectorized Parquet reader takes row groups, and so knows the position of each batch in
- * the file. An instance replaces the reader's source of row groups, which is in a private field. Other
- * layouts of that class are not supported.
+ * Observes how Spark's vectorized Parquet reader takes row groups, and so knows the position of each batch in the file.
+ * An instance replaces the reader's source of row groups, which is in a private field. Other layouts of that class are
+ * not supported.
  */
 final class RowGroups implements InvocationHandler, BatchPlaces {
     private static final Field READER = field(RecordReaderIterator.class, "rowReader");

@@ -21,10 +21,7 @@ final class RowIndexVector extends LongColumn {
         this.wanted = null;
     }
 
-    /**
-     * Give only these rows (ascending) their index, and all others -1. True if one of them is among the first
-     * `rows`.
-     */
+    /** Give only these rows (ascending) their index, and all others -1. True if one of them is among the first `rows`. */
     boolean choose(long[] chosen, int rows) {
         from = rows == 0 ? 0 : WantedRows.place(chosen, index(0));
         to = rows == 0 ? 0 : WantedRows.place(chosen, index(rows - 1) + 1L);

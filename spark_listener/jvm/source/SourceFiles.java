@@ -10,8 +10,8 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /**
- * The files of one source that a query listed, and their ordinals (docs: capture format, section 1). Every scan of the query that reads
- * the same folder in the same way shares one: Spark may reuse the exchange above one of them for all.
+ * The files of one source that a query listed, and their ordinals (docs: capture format, section 1). Every scan of the
+ * query that reads the same folder in the same way shares one: Spark may reuse the exchange above one of them for all.
  */
 public final class SourceFiles {
     private static final long ORDINALS = 1L << 23;
@@ -47,7 +47,10 @@ public final class SourceFiles {
         this.unit = unit;
     }
 
-    /** Gives ordinals to the files that have none yet, in order of their paths. `found` holds Object[] {FileStatus, InternalRow, Boolean splitable}. */
+    /**
+     * Gives ordinals to the files that have none yet, in order of their paths. `found` holds Object[] {FileStatus,
+     * InternalRow, Boolean splitable}.
+     */
     public synchronized void list(List<Object[]> found) {
         List<Object[]> fresh = new ArrayList<>();
         for (Object[] file : found) {

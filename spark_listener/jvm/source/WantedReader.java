@@ -13,8 +13,8 @@ import scala.Function1;
 import scala.collection.AbstractIterator;
 
 /**
- * Reads the splits in the executor, but only row groups with wanted rows. In batches, which contain all rows
- * of a group, the other rows have a negative row index. Single rows that are not wanted are left out.
+ * Reads the splits in the executor, but only row groups with wanted rows. In batches, which contain all rows of a
+ * group, the other rows have a negative row index. Single rows that are not wanted are left out.
  */
 final class WantedReader extends scala.runtime.AbstractFunction1<PartitionedFile, scala.collection.Iterator<InternalRow>> implements java.io.Serializable {
     private final Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> original;

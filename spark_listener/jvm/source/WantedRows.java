@@ -42,8 +42,8 @@ public final class WantedRows implements java.io.Serializable {
     }
 
     /**
-     * Splits that contain all wanted rows of a split: runs of its row groups, without most groups that
-     * contain none. The result is the split itself if its groups have no known positions.
+     * Splits that contain all wanted rows of a split: runs of its row groups, without most groups that contain none.
+     * The result is the split itself if its groups have no known positions.
      */
     static List<PartitionedFile> narrowed(PartitionedFile split, long[] wanted, Configuration conf) throws IOException {
         List<BlockMetaData> groups = groups(split, split.start(), split.start() + split.length(), conf);

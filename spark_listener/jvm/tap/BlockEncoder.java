@@ -34,8 +34,8 @@ final class BlockEncoder {
     }
 
     /**
-     * Encode `rows` rows of longs, from the index `from` on. `stored` is the state of a segment: for each
-     * column, the number of further blocks without compression, because the last attempt saved little.
+     * Encode `rows` rows of longs, from the index `from` on. `stored` is the state of a segment: for each column, the
+     * number of further blocks without compression, because the last attempt saved little.
      */
     void encode(long[] data, int from, int rows, int[] stored) {
         int columns = stored.length;
@@ -70,7 +70,10 @@ final class BlockEncoder {
         zstd.close();
     }
 
-    /** A frame for what is eight bytes wide, hashes mostly, and frames for what stands between. Gives where the last one ends in the block. */
+    /**
+     * A frame for what is eight bytes wide, hashes mostly, and frames for what stands between. Gives where the last one
+     * ends in the block.
+     */
     private int compress(int[] stored) {
         int to = 12;
         int done = 0;

@@ -3,8 +3,8 @@ package headwater.tap;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * Numbers the values of a column of a block, where they are few: the hashes of some groups, which no difference makes smaller. A small
- * hash table, made once for a task.
+ * Numbers the values of a column of a block, where they are few: the hashes of some groups, which no difference makes
+ * smaller. A small hash table, made once for a task.
  */
 final class FewValues {
     static final int MOST = 256; // their numbers fit in a byte

@@ -13,8 +13,8 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * A reference that a Python worker returned with a row. If it returned none, the row has no reference, and
- * the driver gets a report of missing records.
+ * A reference that a Python worker returned with a row. If it returned none, the row has no reference, and the driver
+ * gets a report of missing records.
  */
 public final class GivenReference extends OwnExpression {
     private final scala.collection.immutable.Seq<Expression> children;

@@ -10,10 +10,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 
 /**
- * The number of a key that is one BIGINT. The key is mixed so that no common key becomes the reference
- * "none", and null has a number of its own. There are two more values than numbers, so one key is mistaken
- * for null, and one for "none". The driver gets a report if a row has one of these keys, at the price of two
- * comparisons for each row.
+ * The number of a key that is one BIGINT. The key is mixed so that no common key becomes the reference "none", and null
+ * has a number of its own. There are two more values than numbers, so one key is mistaken for null, and one for "none".
+ * The driver gets a report if a row has one of these keys, at the price of two comparisons for each row.
  */
 public final class KeyNumber extends LongOfChildren {
     private final AmbiguousKeys met;

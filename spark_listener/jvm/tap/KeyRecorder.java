@@ -11,13 +11,13 @@ import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The position of a row whose key is not a single whole number: 53 bits of the SHA-256 of the key's bytes.
- * The key itself goes to a boundary of the kind `keys`. With it a trace finds the row again, and sees
- * collisions (docs: capture format, section 2).
+ * The position of a row whose key is not a single whole number: 53 bits of the SHA-256 of the key's bytes. The key
+ * itself goes to a boundary of the kind `keys`. With it a trace finds the row again, and sees collisions (docs: capture
+ * format, section 2).
  *
- * Generated code uses it as a ToLongFunction of Object[] with a value for each column of the key: a Long
- * (whole numbers, days, microseconds, 0 or 1), Decimal or UTF8String. No method throws. A key that is null,
- * too long or out of range has the position "none", and the driver gets a report.
+ * Generated code uses it as a ToLongFunction of Object[] with a value for each column of the key: a Long (whole
+ * numbers, days, microseconds, 0 or 1), Decimal or UTF8String. No method throws. A key that is null, too long or out of
+ * range has the position "none", and the driver gets a report.
  */
 public final class KeyRecorder implements ToLongFunction<Object>, Serializable {
     public static final int HEADER = 2; // columns of the boundary before the words of a key: its position, and the number of the part

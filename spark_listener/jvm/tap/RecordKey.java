@@ -10,9 +10,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 
 /**
- * The position of a record that is identified by a value: a primary key or an offset. The single child is a
- * BIGINT. A value that does not fit into a reference (null, negative, `limit` or more) becomes the reference
- * "none", and the driver gets a report.
+ * The position of a record that is identified by a value: a primary key or an offset. The single child is a BIGINT. A
+ * value that does not fit into a reference (null, negative, `limit` or more) becomes the reference "none", and the
+ * driver gets a report.
  */
 public final class RecordKey extends LongOfChildren {
     private final Long limit;
@@ -26,7 +26,7 @@ public final class RecordKey extends LongOfChildren {
 
     public Object eval(InternalRow input) {
         Object key = children.apply(0).eval(input);
-        if (key == null || ((Long) key) < 0L || ((Long) key) > limit) {
+        if (key == null || (Long) key < 0L || (Long) key > limit) {
             met.run();
             return Long.MIN_VALUE;
         }

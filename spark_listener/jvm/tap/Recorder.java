@@ -12,12 +12,12 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 
 /**
- * Base class of taps. The children are longs, which are written one after the other into the buffer of a
- * sink. Null is written as "none".
+ * Base class of taps. The children are longs, which are written one after the other into the buffer of a sink. Null is
+ * written as "none".
  *
- * Two recorders with equal children are equal, even with different sinks. Spark compares canonical plans to
- * reuse an exchange, and must find the same equal plans as without us. The interface `Unevaluable` prevents
- * that adaptive execution evaluates a tap over a local relation outside of a task.
+ * Two recorders with equal children are equal, even with different sinks. Spark compares canonical plans to reuse an
+ * exchange, and must find the same equal plans as without us. The interface `Unevaluable` prevents that adaptive
+ * execution evaluates a tap over a local relation outside of a task.
  */
 abstract class Recorder extends OwnExpression implements Unevaluable {
     private final scala.collection.immutable.Seq<Expression> children;

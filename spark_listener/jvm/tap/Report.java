@@ -3,8 +3,8 @@ package headwater.tap;
 import java.io.Serializable;
 
 /**
- * A report of a successful task to the driver. A report is a written segment (`sha256` set), a missing
- * segment or another fault (`fault` set), or a split of a source that the task read (`splitPath` set).
+ * A report of a successful task to the driver. A report is a written segment (`sha256` set), a missing segment or
+ * another fault (`fault` set), or a split of a source that the task read (`splitPath` set).
  */
 public final class Report implements Serializable {
     public int boundary;

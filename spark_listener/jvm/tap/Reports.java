@@ -5,12 +5,11 @@ import java.util.List;
 import org.apache.spark.util.AccumulatorV2;
 
 /**
- * Carries reports from tasks to the driver. The class is an accumulator, because Spark merges accumulators
- * exactly once for each attempt that the scheduler counts. A failed, killed or superfluous attempt never
- * arrives. The accumulator has no name, so the UI and event logs do not show it.
+ * Carries reports from tasks to the driver. The class is an accumulator, because Spark merges accumulators exactly once
+ * for each attempt that the scheduler counts. A failed, killed or superfluous attempt never arrives. The accumulator
+ * has no name, so the UI and event logs do not show it.
  *
- * For cached rows, failed attempts count too. A partition that such a task cached before it failed stays, and
- * is read.
+ * For cached rows, failed attempts count too. A partition that such a task cached before it failed stays, and is read.
  */
 public final class Reports extends AccumulatorV2<Report, List<Report>> {
     public final boolean ofFailed; // whether failed attempts report, too

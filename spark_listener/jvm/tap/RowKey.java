@@ -11,10 +11,10 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 
 /**
- * The position of a row by a key of any type or of several columns. Its children are the columns: BIGINT,
- * DECIMAL or STRING. An evaluation records the key. A key that is recorded twice, or for a row that is
- * dropped, does no harm, so the expression is deterministic. Spark pushes filters into the database as
- * without it, and rows that they exclude are not recorded.
+ * The position of a row by a key of any type or of several columns. Its children are the columns: BIGINT, DECIMAL or
+ * STRING. An evaluation records the key. A key that is recorded twice, or for a row that is dropped, does no harm, so
+ * the expression is deterministic. Spark pushes filters into the database as without it, and rows that they exclude are
+ * not recorded.
  */
 public final class RowKey extends LongOfChildren {
     private final KeyRecorder recorder;

@@ -13,8 +13,9 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.deploy.SparkHadoopUtil;
 
 /**
- * Writes the segment of one boundary in one task attempt: under a temporary name, renamed when the attempt has succeeded (docs: capture
- * format, section 4). Whatever goes wrong turns into a report of a missing segment, never into an exception of the task.
+ * Writes the segment of one boundary in one task attempt: under a temporary name, renamed when the attempt has
+ * succeeded (docs: capture format, section 4). Whatever goes wrong turns into a report of a missing segment, never into
+ * an exception of the task.
  */
 final class SegmentWriter {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -85,8 +86,8 @@ final class SegmentWriter {
     }
 
     /**
-     * The attempt ended: publish or delete the segment. An incomplete segment cannot be used. A trace sees
-     * whether anything refers to it.
+     * The attempt ended: publish or delete the segment. An incomplete segment cannot be used. A trace sees whether
+     * anything refers to it.
      */
     void finish(boolean succeeded, FileRuns files) throws IOException {
         drain();

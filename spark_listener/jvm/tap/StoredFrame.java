@@ -1,8 +1,8 @@
 package headwater.tap;
 
 /**
- * A frame of zstd whose content is not compressed (RFC 8878, 3.1.1), for what zstd makes little of. Even its fastest level takes longer than
- * all else that is done for the hash of a word.
+ * A frame of zstd whose content is not compressed (RFC 8878, 3.1.1), for what zstd makes little of. Even its fastest
+ * level takes longer than all else that is done for the hash of a word.
  */
 final class StoredFrame {
     private static final int MAGIC = 0xFD2FB528;

@@ -8,9 +8,9 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * A predicate that is always true and records its children. A Filter with it keeps output, order and
- * partitioning, and is fused into whole-stage code. The predicate declares itself not deterministic, so that
- * nothing drops, repeats or moves it.
+ * A predicate that is always true and records its children. A Filter with it keeps output, order and partitioning, and
+ * is fused into whole-stage code. The predicate declares itself not deterministic, so that nothing drops, repeats or
+ * moves it.
  */
 public final class Tap extends Recorder {
     public Tap(scala.collection.immutable.Seq<Expression> children, TapSink sink) {

@@ -5,13 +5,13 @@ import java.util.function.Function;
 import org.apache.spark.TaskContext;
 
 /**
- * Receives the rows of a tap. Generated code uses it as a java.util.function.Function, so that it needs no
- * class loader of ours.
+ * Receives the rows of a tap. Generated code uses it as a java.util.function.Function, so that it needs no class loader
+ * of ours.
  *
- * apply(null) returns a new buffer. apply(buffer) takes a full buffer and returns the one to continue with. A
- * buffer is a long[]: [0] index of the next free place, [1] reference of the next row (windows increment it,
- * others do not use it), [2..] rows of `columns` longs. No call throws. A record that cannot be written is
- * reported as missing, and the job goes on.
+ * apply(null) returns a new buffer. apply(buffer) takes a full buffer and returns the one to continue with. A buffer is
+ * a long[]: [0] index of the next free place, [1] reference of the next row (windows increment it, others do not use
+ * it), [2..] rows of `columns` longs. No call throws. A record that cannot be written is reported as missing, and the
+ * job goes on.
  */
 public final class TapSink implements Function<Object, Object>, Serializable {
     public static final int HEADER = 2;

@@ -4,8 +4,8 @@ import java.io.Serializable;
 import org.apache.spark.TaskContext;
 
 /**
- * A value in a row that lineage cannot express. An expression that meets one runs this, and the driver gets a
- * report, once for each task. Never throws.
+ * A value in a row that lineage cannot express. An expression that meets one runs this, and the driver gets a report,
+ * once for each task. Never throws.
  */
 public class TaskFault implements Runnable, Serializable {
     private final String operator;

@@ -10,11 +10,11 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * All taps of one task attempt, from the first tapped row to the end of the attempt. A successful attempt
- * publishes its segments, and a failed one deletes them. Segments of cached rows are published in any case.
+ * All taps of one task attempt, from the first tapped row to the end of the attempt. A successful attempt publishes its
+ * segments, and a failed one deletes them. Segments of cached rows are published in any case.
  *
- * Generated code, Python evaluation and the file writer of one task may use different threads, so everything
- * is synchronized.
+ * Generated code, Python evaluation and the file writer of one task may use different threads, so everything is
+ * synchronized.
  */
 public final class TaskTaps implements TaskCompletionListener {
     private static final ConcurrentHashMap<TaskContext, TaskTaps> RUNNING = new ConcurrentHashMap<>(); // of this JVM: TaskContext -> TaskTaps

@@ -10,9 +10,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 
 /**
- * The reference to a record of a topic. Its children are the partition, an INT, which becomes the ordinal,
- * and the offset, a BIGINT. A record that does not fit into a reference (a partition from `partitions` on, an
- * offset from 2^40 on) becomes the reference "none", and the driver gets a report.
+ * The reference to a record of a topic. Its children are the partition, an INT, which becomes the ordinal, and the
+ * offset, a BIGINT. A record that does not fit into a reference (a partition from `partitions` on, an offset from 2^40
+ * on) becomes the reference "none", and the driver gets a report.
  */
 public final class TopicOffset extends LongOfChildren {
     private final Integer partitions;
@@ -27,7 +27,7 @@ public final class TopicOffset extends LongOfChildren {
     public Object eval(InternalRow input) {
         Object partition = children.apply(0).eval(input);
         Object offset = children.apply(1).eval(input);
-        if (partition == null || offset == null || ((Integer) partition) < 0 || ((Integer) partition) >= partitions
+        if (partition == null || offset == null || (Integer) partition < 0 || (Integer) partition >= partitions
             || ((Long) offset) >>> 40 != 0L) {
             met.run();
             return Long.MIN_VALUE;

@@ -1,9 +1,6 @@
 package headwater.text;
 
-/**
- * How a row of an operator depends on its input, in terms of the capture format ("Behaviours"). Traces use
- * nothing else.
- */
+/** How a row of an operator depends on its input, in terms of the capture format ("Behaviours"). Traces use nothing else. */
 public final class Behaviour {
     public static final String SOURCE = "source";
     public static final String CONSTANT = "constant";

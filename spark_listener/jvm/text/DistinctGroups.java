@@ -26,9 +26,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 
 /**
- * Several DISTINCT aggregates in the form of the optimizer (RewriteDistinctAggregates). An Expand makes a row
- * for each of them, numbered `gid`. An aggregate keeps each value once, and another aggregate counts those
- * with its number. A plain function of the upper aggregate was a DISTINCT function in the query.
+ * Several DISTINCT aggregates in the form of the optimizer (RewriteDistinctAggregates). An Expand makes a row for each
+ * of them, numbered `gid`. An aggregate keeps each value once, and another aggregate counts those with its number. A
+ * plain function of the upper aggregate was a DISTINCT function in the query.
  */
 final class DistinctGroups {
     private static final long FIRST = 1L << 51; // numbers of columns that are made up: no attribute has them
@@ -106,8 +106,8 @@ final class DistinctGroups {
     }
 
     /**
-     * The further condition of the rows with a number: the function's FILTER. Spark computes it in the
-     * Expand, and the lower aggregate finds by max whether a row of the value passes.
+     * The further condition of the rows with a number: the function's FILTER. Spark computes it in the Expand, and the
+     * lower aggregate finds by max whether a row of the value passes.
      */
     private Expression met(Expression filter) {
         if (filter instanceof And and) {

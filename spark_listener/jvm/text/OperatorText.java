@@ -16,10 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 public final class OperatorText {
     private OperatorText() {}
 
-    /**
-     * Describe an operator without a family: the source and columns of a leaf, or the columns that the
-     * operator reads.
-     */
+    /** Describe an operator without a family: the source and columns of a leaf, or the columns that the operator reads. */
     public static void plain(LogicalPlan node, Map<String, Object> operator, LeafSources sources) {
         if (!node.children().isEmpty()) {
             operator.put("reads", reads(node));
@@ -35,8 +32,8 @@ public final class OperatorText {
     }
 
     /**
-     * Describe an operator that creates columns in an unknown way, like a function over all rows of a task or
-     * a group. The operator `makes` columns, and each of them may depend on every column that it `sees`.
+     * Describe an operator that creates columns in an unknown way, like a function over all rows of a task or a group.
+     * The operator `makes` columns, and each of them may depend on every column that it `sees`.
      */
     private static void opaque(LogicalPlan node, Map<String, Object> operator) {
         Set<Long> seen = new LinkedHashSet<>(); // asked for every column

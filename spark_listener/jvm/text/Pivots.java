@@ -18,10 +18,10 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * PIVOT aggregates into one array, and a projection above takes its elements. The description has a column
- * for each element, with the first value whose row has the element's pivot value. The ids of these columns
- * are made up, and belong to no attribute. If only one element is used, Spark merges both into one aggregate,
- * and the function is in the place of the element.
+ * PIVOT aggregates into one array, and a projection above takes its elements. The description has a column for each
+ * element, with the first value whose row has the element's pivot value. The ids of these columns are made up, and
+ * belong to no attribute. If only one element is used, Spark merges both into one aggregate, and the function is in the
+ * place of the element.
  */
 final class Pivots {
     private static final long FIRST = 1L << 52;

@@ -18,8 +18,9 @@ import org.apache.spark.sql.execution.datasources.WriteTaskStats;
 import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
 
 /**
- * Notes, in the task, each row's file in the order of writing, and what the file is when it is closed. Hadoop's committers then only
- * rename it: which changes neither length nor time, or, on object stores, the time alone (see CommittedFiles).
+ * Notes, in the task, each row's file in the order of writing, and what the file is when it is closed. Hadoop's
+ * committers then only rename it: which changes neither length nor time, or, on object stores, the time alone (see
+ * CommittedFiles).
  */
 final class FileRunsTaskTracker implements WriteTaskStatsTracker {
     private static final Pattern STAGED = Pattern.compile("/_temporary/[^/]+/(?:_temporary/)?attempt_[^/]+/(.+)$");

@@ -10,8 +10,8 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Checks that the records of a file of lines are its lines, so that the n-th written record is the n-th that
- * a reader counts. A line break within a value violates that. The check inspects each text.
+ * Checks that the records of a file of lines are its lines, so that the n-th written record is the n-th that a reader
+ * counts. A line break within a value violates that. The check inspects each text.
  */
 public class LineCheck extends RowCheck {
     private static final UTF8String FEED = UTF8String.fromString("\n");

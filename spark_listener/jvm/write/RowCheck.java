@@ -3,7 +3,10 @@ package headwater.write;
 import java.io.Serializable;
 import org.apache.spark.sql.catalyst.InternalRow;
 
-/** Looks at each row that goes to a writer: whether it becomes one record of the file. In most formats every row does; others have a check of their own. */
+/**
+ * Looks at each row that goes to a writer: whether it becomes one record of the file. In most formats every row does;
+ * others have a check of their own.
+ */
 public class RowCheck implements Serializable {
     /** The problem with a row. Null if it becomes one record. */
     public String problem(InternalRow row) {

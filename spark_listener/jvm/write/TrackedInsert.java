@@ -19,8 +19,8 @@ import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
 
 /**
- * Spark's command that writes files, with a statistics tracker that also notes the file of each row. This is
- * a subclass because the command creates its tracker itself.
+ * Spark's command that writes files, with a statistics tracker that also notes the file of each row. This is a subclass
+ * because the command creates its tracker itself.
  */
 public final class TrackedInsert extends InsertIntoHadoopFsRelationCommand {
     private static final TreeNodeTag<RowCheck> CHECK = new TreeNodeTag<>("headwater.row.check"); // goes along when Spark copies the node, as a field would not

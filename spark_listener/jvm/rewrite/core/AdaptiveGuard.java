@@ -14,9 +14,8 @@ import scala.collection.immutable.Seq;
 import scala.util.Failure;
 
 /**
- * The planner's strategy for a rewritten plan that adaptive execution plans again while it runs. If that
- * fails, adaptive execution continues with its present physical plan. PlanTrial has tried the plan as a whole
- * before it ran.
+ * The planner's strategy for a rewritten plan that adaptive execution plans again while it runs. If that fails,
+ * adaptive execution continues with its present physical plan. PlanTrial has tried the plan as a whole before it ran.
  */
 public final class AdaptiveGuard extends SparkStrategy {
     private static final ThreadLocal<Boolean> UNDER_WAY = new ThreadLocal<>(); // TRUE while this thread plans for a guard

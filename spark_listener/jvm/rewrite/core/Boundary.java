@@ -34,8 +34,8 @@ public final class Boundary {
     }
 
     /**
-     * The plan and the key, which two recorded plans must have in common to run once. The columns that are
-     * computed above do not matter.
+     * The plan and the key, which two recorded plans must have in common to run once. The columns that are computed
+     * above do not matter.
      */
     public static LogicalPlan keyed(Expression key, LogicalPlan plan) {
         List<NamedExpression> columns = Scala.list(plan.output());

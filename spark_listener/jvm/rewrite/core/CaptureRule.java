@@ -13,10 +13,9 @@ import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 
 /**
- * The optimizer rule of capture. The rule sees every optimized plan of a session, and rewrites writes of
- * files and plans that are cached, checkpointed or made an RDD. The rule runs in the batch "User Provided
- * Optimizers", after pushdown, extraction of Python functions and V1Writes. If anything fails, the plan stays
- * as it was.
+ * The optimizer rule of capture. The rule sees every optimized plan of a session, and rewrites writes of files and
+ * plans that are cached, checkpointed or made an RDD. The rule runs in the batch "User Provided Optimizers", after
+ * pushdown, extraction of Python functions and V1Writes. If anything fails, the plan stays as it was.
  */
 public final class CaptureRule extends Rule<LogicalPlan> {
     static final TreeNodeTag<Boolean> SEEN = new TreeNodeTag<>("headwater.seen"); // the batch runs to a fixed point
@@ -97,8 +96,8 @@ public final class CaptureRule extends Rule<LogicalPlan> {
     }
 
     /**
-     * Capture a plan that is cached, checkpointed or made an RDD. The plan gets a capture of its own, because
-     * its readers are not known yet.
+     * Capture a plan that is cached, checkpointed or made an RDD. The plan gets a capture of its own, because its
+     * readers are not known yet.
      */
     private LogicalPlan kept(LogicalPlan plan) {
         TappedFrame frame = TappedFrame.underWay(plan);

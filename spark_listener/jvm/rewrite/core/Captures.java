@@ -81,10 +81,7 @@ public final class Captures {
         return context.getLocalProperty("spark.sql.execution.root.id");
     }
 
-    /**
-     * Whether this thread runs a batch of a stream. All executions of a batch have the same root, and the
-     * stream reports it.
-     */
+    /** Whether this thread runs a batch of a stream. All executions of a batch have the same root, and the stream reports it. */
     boolean inStream() {
         return context.getLocalProperty("sql.streaming.queryId") != null;
     }

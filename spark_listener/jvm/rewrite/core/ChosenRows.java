@@ -22,9 +22,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * The rows that `first`, `last` and similar functions take from each group (docs: capture format, kind
- * `chosen`). The engine is free to choose, so the choice is recorded. The same function over the references
- * sees the same rows in the same order, and takes the reference of the same row.
+ * The rows that `first`, `last` and similar functions take from each group (docs: capture format, kind `chosen`). The
+ * engine is free to choose, so the choice is recorded. The same function over the references sees the same rows in the
+ * same order, and takes the reference of the same row.
  */
 public final class ChosenRows {
     private static final int MOST = 64; // columns that are added to an aggregate

@@ -14,10 +14,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 
 /**
- * Common table expressions that are left after optimization. There are two kinds: Scalar subqueries that
- * Spark merged into one are followed. Expressions that are used several times and are not deterministic are
- * refused, because Spark decides only at run time whether to run them once or once for each use. Definitions
- * are numbered after the plan that uses them.
+ * Common table expressions that are left after optimization. There are two kinds: Scalar subqueries that Spark merged
+ * into one are followed. Expressions that are used several times and are not deterministic are refused, because Spark
+ * decides only at run time whether to run them once or once for each use. Definitions are numbered after the plan that
+ * uses them.
  */
 public final class Definitions {
     private final Map<Long, Rewritten> known = new HashMap<>(); // Long id -> Rewritten
@@ -44,8 +44,8 @@ public final class Definitions {
     }
 
     /**
-     * A reference to a definition also outputs its hidden columns, as the same attributes. Spark replaces the
-     * reference by the plan.
+     * A reference to a definition also outputs its hidden columns, as the same attributes. Spark replaces the reference
+     * by the plan.
      */
     public Rewritten of(CTERelationRef reference) {
         Rewritten definition = known.get(reference.cteId());

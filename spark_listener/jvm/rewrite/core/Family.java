@@ -7,16 +7,16 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * Rewrites and describes one kind of operator. A new operator needs a new family in the list of Families, and
- * no change to other families.
+ * Rewrites and describes one kind of operator. A new operator needs a new family in the list of Families, and no change
+ * to other families.
  */
 public abstract class Family {
     /** Whether this family rewrites nodes of this class. Families are asked in order, the first takes the node. */
     public abstract boolean takes(LogicalPlan node);
 
     /**
-     * Rewrites a node and, through the rewriter, each of its children once and in order (operators are numbered on the way).
-     * Throws Refused for what cannot be exact.
+     * Rewrites a node and, through the rewriter, each of its children once and in order (operators are numbered on the
+     * way). Throws Refused for what cannot be exact.
      */
     public abstract Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter);
 
@@ -26,8 +26,8 @@ public abstract class Family {
     }
 
     /**
-     * How a row of the operator depends on its input, as a constant of Behaviour. Null if the family does not
-     * know it. An answer reports that.
+     * How a row of the operator depends on its input, as a constant of Behaviour. Null if the family does not know it.
+     * An answer reports that.
      */
     public String behaviour(LogicalPlan node) {
         return null;

@@ -8,9 +8,9 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 
 /**
- * A hidden column: its attribute, and its operator in the original plan. Its role is `ref` for references to
- * the operator's records. Its role is `branch` for the projection of an Expand that made the row, and for an
- * existence join, where it states whether the row needs no match.
+ * A hidden column: its attribute, and its operator in the original plan. Its role is `ref` for references to the
+ * operator's records. Its role is `branch` for the projection of an Expand that made the row, and for an existence
+ * join, where it states whether the row needs no match.
  */
 public final class HiddenColumn {
     public static final String PREFIX = "_headwater_"; // of the names of hidden columns

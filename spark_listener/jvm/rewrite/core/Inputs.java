@@ -12,16 +12,15 @@ import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * The order in which operators below an operator are numbered, for the rewriter and the description: first
- * each scalar subquery of its expressions with the plan below it, then the children.
+ * The order in which operators below an operator are numbered, for the rewriter and the description: first each scalar
+ * subquery of its expressions with the plan below it, then the children.
  */
 public final class Inputs {
     private Inputs() {}
 
     /**
-     * The scalar subqueries in a node's expressions, each once. Subqueries that only prune (dynamic partition
-     * pruning, Bloom filters) are left out: the join above removes the same rows anyway, so they are not
-     * lineage.
+     * The scalar subqueries in a node's expressions, each once. Subqueries that only prune (dynamic partition pruning,
+     * Bloom filters) are left out: the join above removes the same rows anyway, so they are not lineage.
      */
     public static List<Expression> subqueries(LogicalPlan node) {
         Map<Object, Expression> found = new LinkedHashMap<>();

@@ -15,9 +15,9 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.adaptive.AdaptiveExecutionContext;
 
 /**
- * Plans a rewritten plan as Spark is about to. A fault found here would fail the program's query, so the
- * query then runs with its own plan. A trial plans and prepares the plan, copies our nodes, and has our
- * expressions generate their code. No job runs.
+ * Plans a rewritten plan as Spark is about to. A fault found here would fail the program's query, so the query then
+ * runs with its own plan. A trial plans and prepares the plan, copies our nodes, and has our expressions generate their
+ * code. No job runs.
  */
 final class PlanTrial {
     private static final String OURS = "headwater.";

@@ -7,9 +7,9 @@ import java.util.List;
 import org.apache.hadoop.fs.Path;
 
 /**
- * The places that traces can read later: local disks, and the roots that the program's settings name. Data
- * elsewhere must be written to segments, because no trace could read it again. The same holds for folders
- * that known jobs overwrite. An application has one set of roots.
+ * The places that traces can read later: local disks, and the roots that the program's settings name. Data elsewhere
+ * must be written to segments, because no trace could read it again. The same holds for folders that known jobs
+ * overwrite. An application has one set of roots.
  */
 public final class ReadableRoots {
     private static volatile List<String> roots = Arrays.asList(); // scheme://authority/path

@@ -3,8 +3,8 @@ package headwater.rewrite.core;
 import headwater.shim.Differences;
 
 /**
- * Record lineage of a query cannot be captured exactly. The exception has the name of the operator and the
- * reason. The query runs unchanged.
+ * Record lineage of a query cannot be captured exactly. The exception has the name of the operator and the reason. The
+ * query runs unchanged.
  */
 public final class Refused extends RuntimeException {
     public final String operator;

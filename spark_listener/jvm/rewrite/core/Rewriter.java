@@ -20,8 +20,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * Walks an optimised plan and puts hidden references and taps into it, a family of operators at a time. Operators are numbered in
- * preorder of the original plan, as its description numbers them: the write is 0.
+ * Walks an optimised plan and puts hidden references and taps into it, a family of operators at a time. Operators are
+ * numbered in preorder of the original plan, as its description numbers them: the write is 0.
  */
 public final class Rewriter {
     public final Capture capture;
@@ -44,8 +44,8 @@ public final class Rewriter {
     }
 
     /**
-     * A rewriter for a plan that may run in addition to the query. This rewriter refuses operators that need
-     * a tap, and gives operators no numbers.
+     * A rewriter for a plan that may run in addition to the query. This rewriter refuses operators that need a tap, and
+     * gives operators no numbers.
      */
     public Rewriter withoutTaps() {
         return new Rewriter(capture, Integer.MIN_VALUE, false);

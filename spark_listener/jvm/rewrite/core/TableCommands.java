@@ -11,9 +11,9 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 
 /**
- * Commands of tables that write by queries of their own. Such a query runs within the execution of the
- * command, and its capture is the command's capture. A compaction runs many queries, each of which rewrites
- * some files. All of them are one capture, with the plan of the first.
+ * Commands of tables that write by queries of their own. Such a query runs within the execution of the command, and its
+ * capture is the command's capture. A compaction runs many queries, each of which rewrites some files. All of them are
+ * one capture, with the plan of the first.
  */
 final class TableCommands {
     private static final int MOST_PARTS = 1 << 15;

@@ -23,9 +23,9 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * Rewrites the root: a command that writes files, or a table of a supported format. The sink's tap is
- * directly below the writer, above the sort that Spark adds for partitions. So the n-th row of the tap is the
- * n-th row that the task writes.
+ * Rewrites the root: a command that writes files, or a table of a supported format. The sink's tap is directly below
+ * the writer, above the sort that Spark adds for partitions. So the n-th row of the tap is the n-th row that the task
+ * writes.
  */
 public final class WriteRewrite {
     private WriteRewrite() {}

@@ -17,9 +17,9 @@ import scala.collection.Iterable;
 import scala.collection.Iterator;
 
 /**
- * OPTIMIZE: several queries outside of any transaction, each of which rewrites some files of the table. The
- * result is read from the table's log. In a commit, the files that a query added come before the removed
- * files that it read, and these identify each part.
+ * OPTIMIZE: several queries outside of any transaction, each of which rewrites some files of the table. The result is
+ * read from the table's log. In a commit, the files that a query added come before the removed files that it read, and
+ * these identify each part.
  */
 public final class Compaction extends TableCommit {
     private static final String READ = "TahoeBatchFileIndex";
@@ -136,8 +136,8 @@ public final class Compaction extends TableCommit {
     }
 
     /**
-     * The commits since the files were listed, as pairs of a version and its actions. Null if this version of
-     * Delta does not give them.
+     * The commits since the files were listed, as pairs of a version and its actions. Null if this version of Delta
+     * does not give them.
      */
     private Iterator<Tuple2<?, Iterable<?>>> commits() {
         Object log = log();

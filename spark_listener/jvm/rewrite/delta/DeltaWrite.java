@@ -31,9 +31,9 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 
 /**
- * Writes of Delta. Each command (a save, MERGE, UPDATE, DELETE) ends in a query whose rows Delta's writer
- * takes in order. The sink's tap is on top of that query. Delta sorts the rows by partition columns unless
- * they are sorted, so the same sort is added below the tap.
+ * Writes of Delta. Each command (a save, MERGE, UPDATE, DELETE) ends in a query whose rows Delta's writer takes in
+ * order. The sink's tap is on top of that query. Delta sorts the rows by partition columns unless they are sorted, so
+ * the same sort is added below the tap.
  */
 public final class DeltaWrite {
     private static final String DELTA = "org.apache.spark.sql.delta.";
@@ -44,8 +44,8 @@ public final class DeltaWrite {
     private DeltaWrite() {}
 
     /**
-     * The transaction for which this thread optimizes the written query. Null if it optimizes another query.
-     * Spark gives no other way to find it.
+     * The transaction for which this thread optimizes the written query. Null if it optimizes another query. Spark
+     * gives no other way to find it.
      */
     public static TableCommit underWay(LogicalPlan plan) {
         if (plan instanceof Subquery || !DeltaCommit.isThere()) {

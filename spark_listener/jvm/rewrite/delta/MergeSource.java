@@ -12,9 +12,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.execution.LogicalRDD;
 
 /**
- * The source of a MERGE that Delta checkpoints first, because it might not give the same rows twice. Each row
- * is recorded when it is checkpointed, and its reference becomes one more column. Delta's name for the rows
- * identifies the scan that MERGE runs later.
+ * The source of a MERGE that Delta checkpoints first, because it might not give the same rows twice. Each row is
+ * recorded when it is checkpointed, and its reference becomes one more column. Delta's name for the rows identifies the
+ * scan that MERGE runs later.
  */
 public final class MergeSource {
     private static final String DELTA = "org.apache.spark.sql.delta.";

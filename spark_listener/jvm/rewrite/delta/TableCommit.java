@@ -20,9 +20,8 @@ import scala.Option;
 import scala.collection.Iterable;
 
 /**
- * A commit to a Delta table: the table after the commit and, once it is done, the added files. Delta's
- * classes are accessed by name. Parts that a version of Delta does not have are null, and then no files are
- * reported.
+ * A commit to a Delta table: the table after the commit and, once it is done, the added files. Delta's classes are
+ * accessed by name. Parts that a version of Delta does not have are null, and then no files are reported.
  */
 public abstract class TableCommit {
     private static final Pattern NAME = Pattern.compile("part-(\\d{5,})-[0-9a-f-]{36}[^/]*$"); // the number is the task's partition
@@ -35,9 +34,9 @@ public abstract class TableCommit {
     public abstract Object version();
 
     /**
-     * The added files by the partition of the task that wrote them, in the order of their creation. Each has
-     * path, length, modified and rows, and for a table with row numbers first and version. Null before the
-     * commit, or if the files are not known.
+     * The added files by the partition of the task that wrote them, in the order of their creation. Each has path,
+     * length, modified and rows, and for a table with row numbers first and version. Null before the commit, or if the
+     * files are not known.
      */
     public abstract Map<Integer, List<Map<String, Object>>> files();
 
@@ -57,8 +56,8 @@ public abstract class TableCommit {
     }
 
     /**
-     * The names of columns in files that are not columns of the table. They contain the numbers and versions
-     * of rows that were carried over.
+     * The names of columns in files that are not columns of the table. They contain the numbers and versions of rows
+     * that were carried over.
      */
     public final Collection<Object> hidden() {
         List<Object> names = new ArrayList<>();
@@ -82,8 +81,8 @@ public abstract class TableCommit {
     }
 
     /**
-     * Add the files of the actions to the files by partition, with at most `most` partitions, numbered from
-     * `first` on. False if a file has too few details.
+     * Add the files of the actions to the files by partition, with at most `most` partitions, numbered from `first` on.
+     * False if a file has too few details.
      */
     final boolean add(Map<Integer, List<Map<String, Object>>> files, Iterator<Object> actions, int first, int most) {
         while (actions.hasNext()) {

@@ -29,8 +29,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * Aggregates. In active mode each input row is tapped with its group's hash, and the hash is the reference of
- * the group above. RecomputedGroups handles groups that can be found again. No values are collected.
+ * Aggregates. In active mode each input row is tapped with its group's hash, and the hash is the reference of the group
+ * above. RecomputedGroups handles groups that can be found again. No values are collected.
  */
 public final class AggregateFamily extends Family {
     public boolean takes(LogicalPlan node) {

@@ -25,9 +25,9 @@ import org.apache.spark.sql.types.Metadata;
 import scala.collection.immutable.Seq;
 
 /**
- * Expand makes several rows of one, for grouping sets, several DISTINCT aggregates and UNPIVOT. Each of them
- * comes from one input row. One more hidden column has the number of the projection, so that a trace knows
- * which values the row has.
+ * Expand makes several rows of one, for grouping sets, several DISTINCT aggregates and UNPIVOT. Each of them comes from
+ * one input row. One more hidden column has the number of the projection, so that a trace knows which values the row
+ * has.
  */
 public final class ExpandFamily extends Family {
     public boolean takes(LogicalPlan node) {

@@ -22,8 +22,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * Generators that make rows of one row (explode, inline, stack, …). The columns of that row are in each
- * result, with its hidden columns.
+ * Generators that make rows of one row (explode, inline, stack, …). The columns of that row are in each result, with
+ * its hidden columns.
  */
 public final class GenerateFamily extends Family {
     private static final String SPARKS_OWN = "org.apache.spark.sql.catalyst.expressions.";

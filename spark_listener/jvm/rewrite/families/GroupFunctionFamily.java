@@ -39,10 +39,10 @@ import org.apache.spark.sql.types.Metadata;
 import scala.collection.immutable.Seq;
 
 /**
- * Python functions over groups, and over pairs of groups of equal keys. A result row depends on all rows of
- * its group. Each input row is tapped with the hash of its key, as for an aggregate. The worker returns the
- * hash with each result row. For keys of common types the worker computes the hash. For other keys the hash
- * goes to the worker in a hidden column, which the program's function does not see (EnclosedFunctions).
+ * Python functions over groups, and over pairs of groups of equal keys. A result row depends on all rows of its group.
+ * Each input row is tapped with the hash of its key, as for an aggregate. The worker returns the hash with each result
+ * row. For keys of common types the worker computes the hash. For other keys the hash goes to the worker in a hidden
+ * column, which the program's function does not see (EnclosedFunctions).
  */
 public final class GroupFunctionFamily extends Family {
     private static final int MOST_ARGUMENTS = 20000; // in the description: each column has all
@@ -104,10 +104,7 @@ public final class GroupFunctionFamily extends Family {
         return new Rewritten(new HiddenProject(Scala.seq(columns), renewedNode, node), hidden);
     }
 
-    /**
-     * The types of the hashed values, in the notation of python_functions/key_hash.py. Null if the worker
-     * cannot compute the hash.
-     */
+    /** The types of the hashed values, in the notation of python_functions/key_hash.py. Null if the worker cannot compute the hash. */
     private static String kinds(LogicalPlan node) {
         String result = null;
         for (int i = 0; i < node.children().size(); i++) {

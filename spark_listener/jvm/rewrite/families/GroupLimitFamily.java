@@ -22,9 +22,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.catalyst.plans.logical.WindowGroupLimit;
 
 /**
- * The limit that Spark puts below a window of ranks when a filter above keeps the first ranks only. In the
- * query as written, a rank depends on all rows of its partition, so the rows are recorded below the limit,
- * with the hash of the partition.
+ * The limit that Spark puts below a window of ranks when a filter above keeps the first ranks only. In the query as
+ * written, a rank depends on all rows of its partition, so the rows are recorded below the limit, with the hash of the
+ * partition.
  */
 public final class GroupLimitFamily extends Family {
     private static final String NAME = "WindowGroupLimit";
@@ -33,7 +33,10 @@ public final class GroupLimitFamily extends Family {
         return node instanceof WindowGroupLimit;
     }
 
-    /** Whether a window's input is limited so, and by the window's own partitions. Without partitions Spark takes a sort and a plain limit. */
+    /**
+     * Whether a window's input is limited so, and by the window's own partitions. Without partitions Spark takes a sort
+     * and a plain limit.
+     */
     static boolean limits(Window window, Capture capture) {
         if (window.child() instanceof WindowGroupLimit windowGroupLimit) {
             return Scala.list(windowGroupLimit.partitionSpec()).equals(Scala.list(window.partitionSpec()));

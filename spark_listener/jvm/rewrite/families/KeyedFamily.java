@@ -17,8 +17,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * Scans of sources whose records are found again by a value of their own. The reference is made of that value, above the scan: nothing of
- * how it reads changes, but that the value's column is among those read.
+ * Scans of sources whose records are found again by a value of their own. The reference is made of that value, above
+ * the scan: nothing of how it reads changes, but that the value's column is among those read.
  */
 public final class KeyedFamily extends Family {
     public boolean takes(LogicalPlan node) {

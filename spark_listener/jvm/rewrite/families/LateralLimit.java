@@ -24,9 +24,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.catalyst.plans.logical.WindowGroupLimit;
 
 /**
- * The LIMIT or OFFSET of a query that runs for each row of another. Spark computes it with a row number in a
- * new column, which the query as written does not have. A query that is used twice gets new columns with the
- * same names, so a row number with a new name is such a LIMIT.
+ * The LIMIT or OFFSET of a query that runs for each row of another. Spark computes it with a row number in a new
+ * column, which the query as written does not have. A query that is used twice gets new columns with the same names, so
+ * a row number with a new name is such a LIMIT.
  */
 final class LateralLimit {
     private LateralLimit() {}

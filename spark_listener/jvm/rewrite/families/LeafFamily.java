@@ -11,8 +11,8 @@ import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Range;
 
 /**
- * Leaves whose rows do not come from records: a range, the one row of a query without FROM, a relation that
- * the optimizer found to be empty.
+ * Leaves whose rows do not come from records: a range, the one row of a query without FROM, a relation that the
+ * optimizer found to be empty.
  */
 public final class LeafFamily extends Family {
     public boolean takes(LogicalPlan node) {

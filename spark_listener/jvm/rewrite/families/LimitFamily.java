@@ -18,9 +18,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Tail;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
 
 /**
- * Operators that pass some rows of their child: LIMIT, OFFSET, tail, sample. The next tap above records these
- * rows, and nothing computes them again. A limit may stop reading early. That does no harm to groups, because
- * an unfinished group gives no row.
+ * Operators that pass some rows of their child: LIMIT, OFFSET, tail, sample. The next tap above records these rows, and
+ * nothing computes them again. A limit may stop reading early. That does no harm to groups, because an unfinished group
+ * gives no row.
  */
 public final class LimitFamily extends Family {
     public boolean takes(LogicalPlan node) {

@@ -19,8 +19,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * Relations whose rows are in the plan (VALUES, createDataFrame of Arrow data). Each row has its ordinal in
- * the relation as written.
+ * Relations whose rows are in the plan (VALUES, createDataFrame of Arrow data). Each row has its ordinal in the
+ * relation as written.
  */
 public final class LocalFamily extends Family {
     public boolean takes(LogicalPlan node) {

@@ -21,8 +21,9 @@ import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.SQLExecutionRDD;
 
 /**
- * DataFrames of the program's own data (createDataFrame of a list or of an RDD over one): a record is the n-th row of its partition.
- * An RDD that was made of files, of another DataFrame or of a checkpoint has records further up, which are not known: it is refused.
+ * DataFrames of the program's own data (createDataFrame of a list or of an RDD over one): a record is the n-th row of
+ * its partition. An RDD that was made of files, of another DataFrame or of a checkpoint has records further up, which
+ * are not known: it is refused.
  */
 public final class MemoryFamily extends Family {
     private static final int MOST = 1000; // RDDs that are looked at

@@ -22,9 +22,9 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import scala.collection.immutable.Seq;
 
 /**
- * The part of MERGE, and of Spark's form of UPDATE, that processes the joined rows of a table and its source.
- * An updated row depends on both rows. An inserted row depends on the source's row. A row that is carried
- * over depends on the table's row only, even if a row of the source matched it.
+ * The part of MERGE, and of Spark's form of UPDATE, that processes the joined rows of a table and its source. An
+ * updated row depends on both rows. An inserted row depends on the source's row. A row that is carried over depends on
+ * the table's row only, even if a row of the source matched it.
  */
 public final class MergeFamily extends Family {
     public boolean takes(LogicalPlan node) {

@@ -29,8 +29,8 @@ final class MergedSides {
     }
 
     /**
-     * The references of a row that a clause makes: those of the joined row. A row that is carried over has
-     * the references of the table's row only.
+     * The references of a row that a clause makes: those of the joined row. A row that is carried over has the
+     * references of the table's row only.
      */
     List<Expression> references(MergeRows.Instruction clause, Rewritten child) {
         if (!carriesOver(clause)) {

@@ -22,10 +22,10 @@ import org.apache.spark.sql.catalyst.plans.logical.SetOperation;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 
 /**
- * The distinct outer values of a LATERAL or correlated query. Spark computes some such queries for all values
- * at once, and joins the rows back. The query as written has no such aggregate, and a joined row has its own
- * values, so no records are followed here. The new columns identify the aggregate. A query in WITH that is
- * used twice also has new columns.
+ * The distinct outer values of a LATERAL or correlated query. Spark computes some such queries for all values at once,
+ * and joins the rows back. The query as written has no such aggregate, and a joined row has its own values, so no
+ * records are followed here. The new columns identify the aggregate. A query in WITH that is used twice also has new
+ * columns.
  */
 final class OuterValues {
     private static final String DOUBT =
@@ -52,9 +52,8 @@ final class OuterValues {
     }
 
     /**
-     * The same for an aggregate with the names of the rows' own columns. Spark keeps them if the other side
-     * of the join gets new columns. The aggregate is identified by its keys: the query as written does not
-     * group by them.
+     * The same for an aggregate with the names of the rows' own columns. Spark keeps them if the other side of the join
+     * gets new columns. The aggregate is identified by its keys: the query as written does not group by them.
      */
     private static boolean areTheirOwn(Aggregate aggregate, Capture capture) {
         List<NamedExpression> columns = Scala.list(aggregate.aggregateExpressions());

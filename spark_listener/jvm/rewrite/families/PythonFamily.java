@@ -19,10 +19,7 @@ import org.apache.spark.sql.catalyst.plans.logical.BatchEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.collection.immutable.Seq;
 
-/**
- * Scalar Python functions, plain, Arrow and pandas. By Spark's contract they work row by row, and Spark keeps
- * the other columns.
- */
+/** Scalar Python functions, plain, Arrow and pandas. By Spark's contract they work row by row, and Spark keeps the other columns. */
 public final class PythonFamily extends Family {
     public boolean takes(LogicalPlan node) {
         return node instanceof BatchEvalPython || node instanceof ArrowEvalPython;

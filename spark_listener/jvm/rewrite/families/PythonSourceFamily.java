@@ -16,7 +16,10 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
-/** Scans of data sources that are written in Python (`pyspark.sql.datasource`): a record is the n-th row that the source gave of a partition. */
+/**
+ * Scans of data sources that are written in Python (`pyspark.sql.datasource`): a record is the n-th row that the source
+ * gave of a partition.
+ */
 public final class PythonSourceFamily extends Family {
     public boolean takes(LogicalPlan node) {
         return node instanceof DataSourceV2ScanRelation scan && NumberedPythonScan.is(scan.scan());

@@ -20,8 +20,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.LogicalRDD;
 
 /**
- * Rows that Python made of the records of an RDD, with references in the last columns. Python knows the plan
- * below, and adds it to the manifest (`recorded`).
+ * Rows that Python made of the records of an RDD, with references in the last columns. Python knows the plan below, and
+ * adds it to the manifest (`recorded`).
  */
 public final class RecordedFamily extends Family {
     private static final Long RECORD = 1L << 50; // the one column of a record, as in rdd_records/program.py

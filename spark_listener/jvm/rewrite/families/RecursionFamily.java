@@ -12,8 +12,8 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * Recursive common table expressions: a union of the first rows and of the plan that refers to the union. The
- * number of the `loop` identifies both. Spark has these nodes from 4.1 on, so they are accessed by name.
+ * Recursive common table expressions: a union of the first rows and of the plan that refers to the union. The number of
+ * the `loop` identifies both. Spark has these nodes from 4.1 on, so they are accessed by name.
  */
 public final class RecursionFamily extends Family {
     private static final String LOOP = "UnionLoop";

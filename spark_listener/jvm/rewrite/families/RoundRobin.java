@@ -24,10 +24,9 @@ import org.apache.spark.sql.internal.SQLConf;
 import scala.collection.immutable.Seq;
 
 /**
- * `repartition(n)`. Spark sorts the rows of each task by a hash of all their bytes and then deals them out in
- * turn. So equal input gives equal partitions, and a seeded sample above depends on that. A hidden column
- * would change the partition of each row. So the rows are sorted and dealt out here, by the visible columns,
- * as Spark does it.
+ * `repartition(n)`. Spark sorts the rows of each task by a hash of all their bytes and then deals them out in turn. So
+ * equal input gives equal partitions, and a seeded sample above depends on that. A hidden column would change the
+ * partition of each row. So the rows are sorted and dealt out here, by the visible columns, as Spark does it.
  */
 final class RoundRobin {
     private RoundRobin() {}

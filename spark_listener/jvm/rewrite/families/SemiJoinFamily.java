@@ -33,11 +33,11 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * Semi-joins and existence joins (IN, EXISTS, INTERSECT). The rows of the right side are recorded with the
- * hash of their keys. A row of the left side has the hash of its own keys, and so refers to all its matches.
- * If a further condition exists, its values are recorded on both sides, for the left side in a boundary above
- * the join, so that a trace can evaluate it. A derived boundary writes nothing for the right side, because a
- * trace finds the records by their key.
+ * Semi-joins and existence joins (IN, EXISTS, INTERSECT). The rows of the right side are recorded with the hash of
+ * their keys. A row of the left side has the hash of its own keys, and so refers to all its matches. If a further
+ * condition exists, its values are recorded on both sides, for the left side in a boundary above the join, so that a
+ * trace can evaluate it. A derived boundary writes nothing for the right side, because a trace finds the records by
+ * their key.
  */
 public final class SemiJoinFamily extends Family {
     public boolean takes(LogicalPlan node) {

@@ -28,9 +28,9 @@ import org.apache.spark.sql.catalyst.plans.logical.MapInPandas;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * Functions over all rows of a task (mapInPandas, mapInArrow, table functions in Python). These functions may
- * keep state from row to row, so each output row depends on all rows of the task. The rows form a group whose
- * key is the number of the partition. The function does not see our columns.
+ * Functions over all rows of a task (mapInPandas, mapInArrow, table functions in Python). These functions may keep
+ * state from row to row, so each output row depends on all rows of the task. The rows form a group whose key is the
+ * number of the partition. The function does not see our columns.
  */
 public final class TaskFunctionFamily extends Family {
     public boolean takes(LogicalPlan node) {

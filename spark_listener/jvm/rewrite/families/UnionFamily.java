@@ -22,10 +22,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.types.DataTypes;
 
-/**
- * Unions match columns by position. Each branch outputs the hidden columns of all branches, with null for
- * those of other branches.
- */
+/** Unions match columns by position. Each branch outputs the hidden columns of all branches, with null for those of other branches. */
 public final class UnionFamily extends Family {
     public boolean takes(LogicalPlan node) {
         return node instanceof Union;

@@ -38,10 +38,10 @@ import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * Windows. Directly above the operator the rows come partition after partition, each in the window's order.
- * The rows are recorded there with the hash of the partition, which is enough for frames of rows. For frames
- * of values, hidden window columns count how far each frame reaches. For ranks with ties, the rank is
- * recorded, and shows the peers. The plan above refers to the window's rows.
+ * Windows. Directly above the operator the rows come partition after partition, each in the window's order. The rows
+ * are recorded there with the hash of the partition, which is enough for frames of rows. For frames of values, hidden
+ * window columns count how far each frame reaches. For ranks with ties, the rank is recorded, and shows the peers. The
+ * plan above refers to the window's rows.
  */
 public final class WindowFamily extends Family {
     public boolean takes(LogicalPlan node) {
@@ -114,8 +114,8 @@ public final class WindowFamily extends Family {
     }
 
     /**
-     * The window with the counting columns. Spark plans a window of Python functions separately, so our
-     * columns are in a window of their own above it.
+     * The window with the counting columns. Spark plans a window of Python functions separately, so our columns are in
+     * a window of their own above it.
      */
     private static LogicalPlan counting(Window window, List<NamedExpression> expressions, LogicalPlan child) {
         int own = window.windowExpressions().size();
@@ -135,10 +135,7 @@ public final class WindowFamily extends Family {
         return found;
     }
 
-    /**
-     * A column of the window that is a rank with ties. Null if there is none, or if a limit of row numbers
-     * below separates peers.
-     */
+    /** A column of the window that is a rank with ties. Null if there is none, or if a limit of row numbers below separates peers. */
     private static Attribute rank(Window window, boolean limited) {
         Attribute found = null;
         for (NamedExpression column : Scala.list(window.windowExpressions())) {

@@ -14,9 +14,9 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
 /**
- * The program's Python functions, enclosed in ours. In the worker, our function removes the last column of
- * the input if it is hidden, and adds one to the output. The pickle of the program's function is an argument
- * in another pickle, and is not read or run here. The opcodes are those of pickle's protocol 4.
+ * The program's Python functions, enclosed in ours. In the worker, our function removes the last column of the input if
+ * it is hidden, and adds one to the output. The pickle of the program's function is an argument in another pickle, and
+ * is not read or run here. The opcodes are those of pickle's protocol 4.
  */
 public final class EnclosedFunctions {
     public static final String HIDDEN = HiddenColumn.PREFIX + "group"; // python_functions/grouped.py has the same
@@ -42,8 +42,8 @@ public final class EnclosedFunctions {
     }
 
     /**
-     * The same function, enclosed. `kinds` are the types of the hashed values for the group's reference. Null
-     * takes the reference from a hidden column.
+     * The same function, enclosed. `kinds` are the types of the hashed values for the group's reference. Null takes the
+     * reference from a hidden column.
      */
     public static PythonUDF of(Expression expression, String operator, String kinds) {
         if (!(expression instanceof PythonUDF function) || !(function.func() instanceof SimplePythonFunction known)) {

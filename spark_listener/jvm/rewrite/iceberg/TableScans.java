@@ -28,8 +28,8 @@ public final class TableScans {
     }
 
     /**
-     * Throws Refused, with the name of the scan, if the records cannot be identified. The check plans the
-     * scan as Spark is about to.
+     * Throws Refused, with the name of the scan, if the records cannot be identified. The check plans the scan as Spark
+     * is about to.
      */
     public static void check(DataSourceV2ScanRelation relation) {
         Scan scan = relation.scan();
@@ -72,8 +72,8 @@ public final class TableScans {
     }
 
     /**
-     * The identity of a scan's source: the table, and its snapshot or range of snapshots. Two scans with
-     * equal keys read the same source.
+     * The identity of a scan's source: the table, and its snapshot or range of snapshots. Two scans with equal keys
+     * read the same source.
      */
     public static List<Object> key(DataSourceV2ScanRelation relation) {
         List<Object> key = new ArrayList<>();

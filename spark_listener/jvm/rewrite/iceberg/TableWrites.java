@@ -26,8 +26,9 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * Commands that write rows into an Iceberg table: Spark's plain writes, and what it makes of UPDATE, DELETE and MERGE. The last two kinds
- * write rows that stay as they are into new files too (ReplaceData), or what they delete apart (WriteDelta).
+ * Commands that write rows into an Iceberg table: Spark's plain writes, and what it makes of UPDATE, DELETE and MERGE.
+ * The last two kinds write rows that stay as they are into new files too (ReplaceData), or what they delete apart
+ * (WriteDelta).
  */
 public final class TableWrites {
     private static final String NAME = "Write iceberg";

@@ -21,9 +21,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * The root of a plan whose rows are cached or checkpointed. Each row is recorded when it is made, and its
- * last column keeps the reference. A partition that is computed again (it was evicted, or its executor was
- * lost) has the references of the task that computed it.
+ * The root of a plan whose rows are cached or checkpointed. Each row is recorded when it is made, and its last column
+ * keeps the reference. A partition that is computed again (it was evicted, or its executor was lost) has the references
+ * of the task that computed it.
  */
 public final class CacheRewrite {
     private static final String MANAGER = "org.apache.spark.sql.execution.CacheManager";

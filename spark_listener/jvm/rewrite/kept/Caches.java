@@ -16,9 +16,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
- * The captures of cached plans in this JVM. A query that reads a cache finds the origin of its rows here. The
- * cached rows have a hidden column with references, and its name identifies the capture. A capture is
- * forgotten together with its cached plan.
+ * The captures of cached plans in this JVM. A query that reads a cache finds the origin of its rows here. The cached
+ * rows have a hidden column with references, and its name identifies the capture. A capture is forgotten together with
+ * its cached plan.
  */
 public final class Caches {
     private static final String COLUMN = "cached_";

@@ -13,9 +13,9 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 
 /**
- * A frame that the program checkpoints, and the frame that is checkpointed in its place. The latter has the
- * same plan with taps, and the reference of each row as the last column. Spark's own `checkpoint` does the
- * rest. The resulting frame reads its own columns, and a captured query also reads the reference.
+ * A frame that the program checkpoints, and the frame that is checkpointed in its place. The latter has the same plan
+ * with taps, and the reference of each row as the last column. Spark's own `checkpoint` does the rest. The resulting
+ * frame reads its own columns, and a captured query also reads the reference.
  */
 public final class Checkpoint extends TappedFrame {
     private Dataset<?> frame; // null: the program's own

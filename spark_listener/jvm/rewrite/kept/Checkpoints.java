@@ -16,9 +16,9 @@ import org.apache.spark.sql.execution.LogicalRDD;
 import scala.reflect.ClassTag$;
 
 /**
- * The captures of checkpointed frames in this JVM. A query that reads a checkpoint finds the origin of its
- * rows here. A capture is forgotten together with the rows. The capture must not keep the rows below the
- * checkpoint alive, because programs checkpoint in loops to release them.
+ * The captures of checkpointed frames in this JVM. A query that reads a checkpoint finds the origin of its rows here. A
+ * capture is forgotten together with the rows. The capture must not keep the rows below the checkpoint alive, because
+ * programs checkpoint in loops to release them.
  */
 public final class Checkpoints {
     // an RDD -> its Capture, or the reason why there is none
@@ -72,8 +72,9 @@ public final class Checkpoints {
     }
 
     /**
-     * A plan that says the same, without the rows of the checkpoints that it reads. For looking at; never for running. `renewed` has what each
-     * node became: a plan and its parts, asked one after the other, stay what they are to each other.
+     * A plan that says the same, without the rows of the checkpoints that it reads. For looking at; never for running.
+     * `renewed` has what each node became: a plan and its parts, asked one after the other, stay what they are to each
+     * other.
      */
     public static LogicalPlan withoutRows(LogicalPlan node, IdentityHashMap<Object, Object> renewed) {
         LogicalPlan known = (LogicalPlan) renewed.get(node);

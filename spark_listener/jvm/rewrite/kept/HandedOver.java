@@ -24,9 +24,9 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A frame whose RDD the program asks for, and the rows to return. The rows come from the same plan with taps,
- * each in a pair with its references. Operators are numbered as in the description of the plan, where the
- * root is 0. Operators of a recording in Python keep their numbers.
+ * A frame whose RDD the program asks for, and the rows to return. The rows come from the same plan with taps, each in a
+ * pair with its references. Operators are numbered as in the description of the plan, where the root is 0. Operators of
+ * a recording in Python keep their numbers.
  */
 public final class HandedOver extends TappedFrame {
     private final List<Integer> operators = new ArrayList<>(); // what the references of a row are to
@@ -37,8 +37,8 @@ public final class HandedOver extends TappedFrame {
     }
 
     /**
-     * The replacement of a frame. Its shuffles may have run when this returns, because Spark runs them when
-     * the RDD of a frame is requested. Never throws.
+     * The replacement of a frame. Its shuffles may have run when this returns, because Spark runs them when the RDD of
+     * a frame is requested. Never throws.
      */
     public static HandedOver of(Dataset<?> frame) {
         HandedOver handed = new HandedOver(Frames.plan(frame));

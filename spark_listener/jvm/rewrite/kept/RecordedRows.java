@@ -15,8 +15,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.LogicalRDD;
 
 /**
- * The rows of a frame that was made of an RDD in Python whose records were followed: each has its references behind its columns. These are to
- * operators of the recording in Python, which are numbered from FIRST on, so that no plan has operators of the same numbers.
+ * The rows of a frame that was made of an RDD in Python whose records were followed: each has its references behind its
+ * columns. These are to operators of the recording in Python, which are numbered from FIRST on, so that no plan has
+ * operators of the same numbers.
  */
 public final class RecordedRows {
     private static final int FIRST = 1000000; // as in spark_listener/recording.py
@@ -35,10 +36,7 @@ public final class RecordedRows {
         return operator >= FIRST;
     }
 
-    /**
-     * A frame with the same columns over `pairs` of a row and its references. Null if the original is no
-     * frame of an RDD.
-     */
+    /** A frame with the same columns over `pairs` of a row and its references. Null if the original is no frame of an RDD. */
     public static Dataset<Row> frame(Dataset<?> plain, RDD<Object> pairs, int top, List<Integer> operators) {
         LogicalPlan plan = Frames.plan(plain);
         if (!(plan instanceof LogicalRDD relation)) {

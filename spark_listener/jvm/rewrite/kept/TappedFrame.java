@@ -15,8 +15,8 @@ import org.apache.spark.sql.types.DataType;
 import scala.Option;
 
 /**
- * A frame whose rows leave Spark SQL, and the same plan with taps, which runs in its place. A subclass adds
- * the reference of each row.
+ * A frame whose rows leave Spark SQL, and the same plan with taps, which runs in its place. A subclass adds the
+ * reference of each row.
  */
 public abstract class TappedFrame {
     private static final ThreadLocal<TappedFrame> UNDER_WAY = new ThreadLocal<>(); // the TappedFrame whose plan this thread optimises

@@ -17,9 +17,9 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 
 /**
- * The condition of a semi-join beyond equal keys. The largest parts that read one side only are values, which
- * the engine computes and the taps record. The rest compares these values, and a trace evaluates it again.
- * Values that do not fit into 64 bits (text, floating point) are compared by hash, for equality only.
+ * The condition of a semi-join beyond equal keys. The largest parts that read one side only are values, which the
+ * engine computes and the taps record. The rest compares these values, and a trace evaluates it again. Values that do
+ * not fit into 64 bits (text, floating point) are compared by hash, for equality only.
  */
 public final class ComparedCondition {
     public final List<ComparedValue> left = new ArrayList<>();

@@ -16,9 +16,8 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DecimalType;
 
 /**
- * A value as 64 bits, for a condition that a trace evaluates again (docs: capture format, role `value`).
- * Whole numbers and booleans stay unchanged. Dates are days, timestamps are microseconds, and decimals have
- * no point.
+ * A value as 64 bits, for a condition that a trace evaluates again (docs: capture format, role `value`). Whole numbers
+ * and booleans stay unchanged. Dates are days, timestamps are microseconds, and decimals have no point.
  */
 public final class ComparedValue {
     public static final int MOST = 62; // a bit for each that may be null

@@ -27,9 +27,9 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
 /**
- * The 64-bit hash of a key. Keys that are equal in Spark's grouping have equal hashes. Floating-point keys
- * are normalized (NaN, -0.0), as Spark does when it plans an aggregate. XxHash64 skips nulls, so the hash of
- * several keys includes flags for nulls: (x, null) differs from (null, x).
+ * The 64-bit hash of a key. Keys that are equal in Spark's grouping have equal hashes. Floating-point keys are
+ * normalized (NaN, -0.0), as Spark does when it plans an aggregate. XxHash64 skips nulls, so the hash of several keys
+ * includes flags for nulls: (x, null) differs from (null, x).
  */
 public final class KeyHash {
     private static final long SEED = 42L;
@@ -52,8 +52,8 @@ public final class KeyHash {
     }
 
     /**
-     * A second hash of the keys. If only the second hash differs, two keys have the same first hash, and
-     * results about either must report that. Null if the first hash is the key itself, which is unique.
+     * A second hash of the keys. If only the second hash differs, two keys have the same first hash, and results about
+     * either must report that. Null if the first hash is the key itself, which is unique.
      */
     public static Expression check(List<Expression> keys, String operator) {
         if (keys.isEmpty() || (keys.size() == 1 && isNumber(keys.get(0).dataType()))) {
@@ -96,9 +96,9 @@ public final class KeyHash {
     }
 
     /**
-     * The hash of the keys of one side of a join. Null if a key is null, because such a row has no match.
-     * Keys that are compared by `<=>` come in a form that is never null. Equal keys have equal hashes on both
-     * sides, whichever side may be null.
+     * The hash of the keys of one side of a join. Null if a key is null, because such a row has no match. Keys that are
+     * compared by `<=>` come in a form that is never null. Equal keys have equal hashes on both sides, whichever side
+     * may be null.
      */
     static Expression ofJoin(List<Expression> keys, String operator, Capture capture) {
         if (keys.isEmpty()) {
@@ -119,9 +119,8 @@ public final class KeyHash {
     }
 
     /**
-     * The number for a single key that is a whole number, which needs no hash. Two constants represent null
-     * and "none", and segments shrink to a third. For a BIGINT, the capture reports rows whose key equals one
-     * of the two constants.
+     * The number for a single key that is a whole number, which needs no hash. Two constants represent null and "none",
+     * and segments shrink to a third. For a BIGINT, the capture reports rows whose key equals one of the two constants.
      */
     private static Expression number(Expression key, String operator, Capture capture) {
         if (key.dataType() == DataTypes.LongType && capture != null) {
@@ -149,9 +148,8 @@ public final class KeyHash {
     }
 
     /**
-     * The types of the hashed keys, a letter each, in the notation of python_functions/key_hash.py. Null if a
-     * worker could not compute the same hash, as for floating-point numbers, decimals, times and nested
-     * types.
+     * The types of the hashed keys, a letter each, in the notation of python_functions/key_hash.py. Null if a worker
+     * could not compute the same hash, as for floating-point numbers, decimals, times and nested types.
      */
     public static String kinds(List<Expression> keys) {
         if (!SQLConf.get().getConfString(NARROWED, "").isEmpty() || keys.size() > MOST_KINDS) {

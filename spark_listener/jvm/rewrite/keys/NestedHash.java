@@ -18,10 +18,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 
-/**
- * The hash of a struct or an array: of its parts, and of flags for nulls, because Spark's own hash skips
- * nulls at every level.
- */
+/** The hash of a struct or an array: of its parts, and of flags for nulls, because Spark's own hash skips nulls at every level. */
 final class NestedHash {
     private NestedHash() {}
 

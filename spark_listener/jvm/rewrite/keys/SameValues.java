@@ -58,8 +58,8 @@ public final class SameValues {
     }
 
     /**
-     * Allow expressions above to read the columns of a scan. False if another scan has columns with the same
-     * ids, because the id alone identifies a column.
+     * Allow expressions above to read the columns of a scan. False if another scan has columns with the same ids,
+     * because the id alone identifies a column.
      */
     public boolean define(List<Attribute> columns, int scan) {
         boolean own = true;

@@ -16,10 +16,7 @@ import scala.Option;
 import scala.Tuple8;
 import scala.collection.immutable.Seq;
 
-/**
- * How a semi-join finds its matches: the hash of equal keys on both sides, by Spark's own equality, and the
- * rest of the condition.
- */
+/** How a semi-join finds its matches: the hash of equal keys on both sides, by Spark's own equality, and the rest of the condition. */
 public final class SemiJoinKeys {
     public final Expression left;
     public final Expression right;
@@ -39,8 +36,8 @@ public final class SemiJoinKeys {
     }
 
     /**
-     * If a part of the condition cannot be recorded, the capture reports that all rows with equal keys are
-     * given. Without a capture, the result is null then.
+     * If a part of the condition cannot be recorded, the capture reports that all rows with equal keys are given.
+     * Without a capture, the result is null then.
      */
     public static SemiJoinKeys of(Join join, Capture capture) {
         String name = "Join " + how(join.joinType());

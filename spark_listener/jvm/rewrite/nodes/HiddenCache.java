@@ -9,8 +9,8 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import scala.collection.immutable.Seq;
 
 /**
- * Cached rows with references. Its reported size does not include the references, because the size decides
- * whether a join with the cache is broadcast.
+ * Cached rows with references. Its reported size does not include the references, because the size decides whether a
+ * join with the cache is broadcast.
  */
 public final class HiddenCache extends InMemoryRelation {
     public HiddenCache(Seq<Attribute> output, CachedRDDBuilder builder, Seq<SortOrder> ordering) {

@@ -11,8 +11,9 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * The last step of an aggregate whose only functions are ours, with a hash map of two levels. Spark has such a map in each step of an aggregate
- * without functions, but only in the first step of an aggregate with functions. The map decides the order of the groups.
+ * The last step of an aggregate whose only functions are ours, with a hash map of two levels. Spark has such a map in
+ * each step of an aggregate without functions, but only in the first step of an aggregate with functions. The map
+ * decides the order of the groups.
  */
 public final class TwoLevelAggregate extends HashAggregateExec {
     private static final String IN_FIRST_STEP_ALONE = "spark.sql.codegen.aggregate.map.twolevel.partialOnly";

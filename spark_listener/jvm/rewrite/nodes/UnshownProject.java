@@ -7,9 +7,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import scala.collection.immutable.Seq;
 
 /**
- * The root of a plan that is checkpointed by Spark's own code. Its rows have a hidden last column, but its
- * declared output has not. Spark uses the declared output, and reads only these columns of a checkpointed
- * row.
+ * The root of a plan that is checkpointed by Spark's own code. Its rows have a hidden last column, but its declared
+ * output has not. Spark uses the declared output, and reads only these columns of a checkpointed row.
  */
 public final class UnshownProject extends HiddenProject {
     public UnshownProject(Seq<? extends NamedExpression> columns, LogicalPlan child, LogicalPlan original) {

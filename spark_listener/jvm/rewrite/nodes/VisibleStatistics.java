@@ -18,9 +18,9 @@ import scala.collection.immutable.Seq;
 import scala.math.BigInt;
 
 /**
- * The statistics of a plan without hidden columns. Spark chooses join strategies by them. Before the query
- * runs, they are the statistics of the original plan. Once stages have run, adaptive execution uses what they
- * counted, and a node above them must do the same.
+ * The statistics of a plan without hidden columns. Spark chooses join strategies by them. Before the query runs, they
+ * are the statistics of the original plan. Once stages have run, adaptive execution uses what they counted, and a node
+ * above them must do the same.
  */
 final class VisibleStatistics {
     private static final long WIDTH = 8L; // bytes that a hidden column takes in a row of a shuffle or a cache
@@ -92,10 +92,7 @@ final class VisibleStatistics {
         return node.withNewChildren(Scala.seq(children)).stats();
     }
 
-    /**
-     * The counts of a stage without the bytes of its hidden columns. Before the stage has run, its estimate
-     * does not include them.
-     */
+    /** The counts of a stage without the bytes of its hidden columns. Before the stage has run, its estimate does not include them. */
     private static Statistics discounted(LogicalQueryStage node) {
         Statistics known = node.stats();
         return known.isRuntime() ? without(known, hiddenColumns(node.physicalPlan())) : known;

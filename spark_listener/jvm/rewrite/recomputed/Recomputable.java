@@ -31,11 +31,11 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructField;
 
 /**
- * Whether a trace can find the groups of an aggregate, or the matches on the right side of a semi-join,
- * again. The operator must be above Parquet scans, with only filters, projections and, below a group,
- * equi-joins (inner, left outer, semi and anti) in between. A trace must be able to evaluate the keys, the
- * filters and the conditions of joins exactly as Spark does. No association is written then: a reference to
- * the group identifies its keys, and the keys identify the records.
+ * Whether a trace can find the groups of an aggregate, or the matches on the right side of a semi-join, again. The
+ * operator must be above Parquet scans, with only filters, projections and, below a group, equi-joins (inner, left
+ * outer, semi and anti) in between. A trace must be able to evaluate the keys, the filters and the conditions of joins
+ * exactly as Spark does. No association is written then: a reference to the group identifies its keys, and the keys
+ * identify the records.
  *
  * Each accepted plan must be accepted by graph/trace/recompute/spec.py; a test compares them.
  */
@@ -81,9 +81,9 @@ public final class Recomputable {
     }
 
     /**
-     * For the matches on the right side of a semi-join. Null if they cannot be found again with certainty.
-     * The reference to its rows is the hash of one key, which must identify the key. Further compared values
-     * must be whole numbers.
+     * For the matches on the right side of a semi-join. Null if they cannot be found again with certainty. The
+     * reference to its rows is the hash of one key, which must identify the key. Further compared values must be whole
+     * numbers.
      */
     static Recomputable of(Join join, SemiJoinKeys keys) {
         List<Expression> wanted = new ArrayList<>();
@@ -116,8 +116,8 @@ public final class Recomputable {
     }
 
     /**
-     * The scans of a join whose records identify the keys of a group, for keys that do not fit into 64 bits.
-     * A scan is given by its place among the operators below, where the operator's input is 0.
+     * The scans of a join whose records identify the keys of a group, for keys that do not fit into 64 bits. A scan is
+     * given by its place among the operators below, where the operator's input is 0.
      */
     Set<Integer> keyScans() {
         Set<Integer> result = new HashSet<>();
@@ -196,8 +196,8 @@ public final class Recomputable {
         }
 
         /**
-         * Its matches must be found again separately. If the condition has more than keys, a record of the
-         * left side represents its row.
+         * Its matches must be found again separately. If the condition has more than keys, a record of the left side
+         * represents its row.
          */
         private boolean visitSemi(Join join) {
             SemiJoinKeys keys = SemiJoinKeys.of(join, null);

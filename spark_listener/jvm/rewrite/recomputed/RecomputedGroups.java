@@ -28,11 +28,11 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * Aggregates whose groups are found again, so that no association of their input is written (docs: capture
- * format, "Derived boundaries"). A trace gets the key of a group from the first of these that exists. First,
- * the reference to the group, if the key is one whole number or there is no key. Second, the group's smallest
- * record, if there is one scan. Third, the values of the key, written once for each group. Values that do not
- * fit into 64 bits are replaced by the smallest record of each scan that they come from.
+ * Aggregates whose groups are found again, so that no association of their input is written (docs: capture format,
+ * "Derived boundaries"). A trace gets the key of a group from the first of these that exists. First, the reference to
+ * the group, if the key is one whole number or there is no key. Second, the group's smallest record, if there is one
+ * scan. Third, the values of the key, written once for each group. Values that do not fit into 64 bits are replaced by
+ * the smallest record of each scan that they come from.
  */
 public final class RecomputedGroups {
     private final Aggregate aggregate;

@@ -24,9 +24,8 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * The plan below a group that is found again. Its scans are unchanged, but the files that they read are
- * listed. Only scans whose records identify the keys of the group have references. Recomputable knows these
- * operators.
+ * The plan below a group that is found again. Its scans are unchanged, but the files that they read are listed. Only
+ * scans whose records identify the keys of the group have references. Recomputable knows these operators.
  */
 public final class RecomputedInput {
     final Rewritten rows;
@@ -52,10 +51,7 @@ public final class RecomputedInput {
         this.rows = side(side, made);
     }
 
-    /**
-     * The right side of a semi-join without a tap. A row of the left side identifies the key, and the key
-     * identifies the rows.
-     */
+    /** The right side of a semi-join without a tap. A row of the left side identifies the key, and the key identifies the rows. */
     public static LogicalPlan matches(Join join, SemiJoinKeys keys, Boundary boundary, Recomputable derivable, Rewriter rewriter) {
         RecomputedInput right = new RecomputedInput(rewriter, join.right());
         derive(boundary, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList<>() : keys.condition.right, right.made);
@@ -137,10 +133,7 @@ public final class RecomputedInput {
         return numbered.contains(operator - first);
     }
 
-    /**
-     * Connect a row of a semi-join with its matches by its key. If the condition has more than keys, a record
-     * represents the row.
-     */
+    /** Connect a row of a semi-join with its matches by its key. If the condition has more than keys, a record represents the row. */
     private void matched(Join join, SemiJoinKeys keys, Boundary matches, int operator, List<Integer> ofLeft, List<Integer> ofRight) {
         Recomputable derivable = Recomputable.of(join, keys);
         derive(matches, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList<>() : keys.condition.right, ofRight);

@@ -27,9 +27,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.sources.BaseRelation;
 
 /**
- * Sides of joins that occur in a query more than once. Spark broadcasts or shuffles equal sides once. If only
- * one of them had references, because the records of the other are not needed, the sides would not be equal.
- * So both have references up to the join. Such a side is a scan with filters and projections above it.
+ * Sides of joins that occur in a query more than once. Spark broadcasts or shuffles equal sides once. If only one of
+ * them had references, because the records of the other are not needed, the sides would not be equal. So both have
+ * references up to the join. Such a side is a scan with filters and projections above it.
  */
 public final class RepeatedSides {
     private final Capture capture;
@@ -54,8 +54,8 @@ public final class RepeatedSides {
     }
 
     /**
-     * A plan that nobody follows, over the same columns; its operators keep their numbers. Its sides that stand elsewhere too are as they
-     * are there.
+     * A plan that nobody follows, over the same columns; its operators keep their numbers. Its sides that stand
+     * elsewhere too are as they are there.
      */
     public LogicalPlan unfollowed(LogicalPlan side, Rewriter rewriter) {
         boolean prunes = side.containsPattern(TreePattern.DYNAMIC_PRUNING_SUBQUERY()); // which requires an unchanged side
@@ -106,8 +106,8 @@ public final class RepeatedSides {
     }
 
     /**
-     * Collect the sides that are followed. The right sides of anti-joins and semi-joins, and plans below
-     * groups that are found again, are not followed.
+     * Collect the sides that are followed. The right sides of anti-joins and semi-joins, and plans below groups that
+     * are found again, are not followed.
      */
     private void visit(LogicalPlan node) {
         Recomputable derivable = node.getClass() == Aggregate.class ? capture.derived.of((Aggregate) node) : null;
@@ -132,7 +132,10 @@ public final class RepeatedSides {
         }
     }
 
-    /** The right side of a semi-join is recorded as a whole, without its hidden columns, or found again; of an anti-join nobody follows it. */
+    /**
+     * The right side of a semi-join is recorded as a whole, without its hidden columns, or found again; of an anti-join
+     * nobody follows it.
+     */
     private void visitRight(Join join) {
         if (JoinKinds.isAbsence(join, capture)) {
             return;
@@ -146,8 +149,8 @@ public final class RepeatedSides {
     }
 
     /**
-     * Collect below a group that is found again, where the scans that identify its key have references.
-     * `place` is the place of the node. The result is the next place.
+     * Collect below a group that is found again, where the scans that identify its key have references. `place` is the
+     * place of the node. The result is the next place.
      */
     private int list(LogicalPlan node, Set<Integer> keyScans, int place) {
         if (node instanceof LogicalRelation relation) {

@@ -8,8 +8,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * Decides which groups and matches of a query are left to traces. Together they stay within the budget,
- * because one trace may need all of them.
+ * Decides which groups and matches of a query are left to traces. Together they stay within the budget, because one
+ * trace may need all of them.
  */
 public final class TraceBudget {
     final boolean open; // whether anything is left to traces at all

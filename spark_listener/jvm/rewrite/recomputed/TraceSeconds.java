@@ -12,9 +12,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructField;
 
 /**
- * The estimated time of a trace that finds the records of one key again, by the sizes that Spark knows
- * without opening a file. The trace reads some columns of every scan, and joins all rows of several scans.
- * The estimate assumes that the key excludes no rows.
+ * The estimated time of a trace that finds the records of one key again, by the sizes that Spark knows without opening
+ * a file. The trace reads some columns of every scan, and joins all rows of several scans. The estimate assumes that
+ * the key excludes no rows.
  */
 final class TraceSeconds {
     private static final double BYTES_A_SECOND = 150.0e6; // of compressed columns, read and compared on two cores

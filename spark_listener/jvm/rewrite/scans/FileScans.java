@@ -28,9 +28,9 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * Turns scans of files by Spark's second interface (DataSourceV2) into scans by the first, which read the
- * same records of the same splits and can be numbered. A scan that pushes more than filters down, or reads a
- * part of a nested column, has no such form.
+ * Turns scans of files by Spark's second interface (DataSourceV2) into scans by the first, which read the same records
+ * of the same splits and can be numbered. A scan that pushes more than filters down, or reads a part of a nested
+ * column, has no such form.
  */
 public final class FileScans {
     private static final String[] NO_OPTIONS = {"path", "paths"}; // which files: the list of them says it
@@ -41,10 +41,7 @@ public final class FileScans {
         return leaf.scan() instanceof FileScan && table(leaf) instanceof FileTable;
     }
 
-    /**
-     * The scan that reads all columns of the same files. Equal leaves give equal scans. Throws Refused if
-     * there is none.
-     */
+    /** The scan that reads all columns of the same files. Equal leaves give equal scans. Throws Refused if there is none. */
     public static LogicalRelation first(DataSourceV2ScanRelation leaf) {
         String name = leaf.nodeName();
         FileTable table = (FileTable) table(leaf);

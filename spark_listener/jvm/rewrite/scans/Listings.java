@@ -15,9 +15,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 
 /**
- * Folders that a query reads with two different lists of files, because files came or went in between. Spark
- * considers their indexes equal, and scans of equal indexes share their files (SourceFiles). Only references
- * show which files each scan read, so a trace that reads all records of a scan again would read too many.
+ * Folders that a query reads with two different lists of files, because files came or went in between. Spark considers
+ * their indexes equal, and scans of equal indexes share their files (SourceFiles). Only references show which files
+ * each scan read, so a trace that reads all records of a scan again would read too many.
  */
 public final class Listings {
     private final List<PartitioningAwareFileIndex> indexes = new ArrayList<>(); // each once

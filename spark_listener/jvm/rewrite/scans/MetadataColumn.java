@@ -27,8 +27,8 @@ final class MetadataColumn {
     }
 
     /**
-     * The row index that the query reads, or null. A scan can fill one column of row indexes only, so a
-     * second one would stay empty.
+     * The row index that the query reads, or null. A scan can fill one column of row indexes only, so a second one
+     * would stay empty.
      */
     static Expression rowIndex(LogicalRelation scan) {
         Attribute metadata = of(scan);

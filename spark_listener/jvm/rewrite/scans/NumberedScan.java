@@ -35,8 +35,9 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A scan of files with one more column, the reference of each record. Parquet: the row index, computed from the place of the batch
- * (NumberedParquet), and the file's ordinal as a partition constant. Other formats: a column that the wrapped reader counts (RankedFormat).
+ * A scan of files with one more column, the reference of each record. Parquet: the row index, computed from the place
+ * of the batch (NumberedParquet), and the file's ordinal as a partition constant. Other formats: a column that the
+ * wrapped reader counts (RankedFormat).
  */
 public final class NumberedScan {
     public final LogicalPlan plan;
@@ -48,9 +49,8 @@ public final class NumberedScan {
     }
 
     /**
-     * `reports` receives records without a number, and the splits that were read. Without `reports`, a record
-     * without a number fails the task. Without `splits`, one task reads each whole file whose reader has no
-     * positions.
+     * `reports` receives records without a number, and the splits that were read. Without `reports`, a record without a
+     * number fails the task. Without `splits`, one task reads each whole file whose reader has no positions.
      */
     public static NumberedScan of(LogicalRelation scan, HadoopFsRelation relation, RecordFormat format, SourceFiles files, Reports reports, boolean splits) {
         String name = format.column();
@@ -95,7 +95,10 @@ public final class NumberedScan {
         return Nodes.scan(scan, renewed, scan.output());
     }
 
-    /** Always true: a reader that marks records needs their numbers, whoever else asks for them. Spark pushes nothing like it into the reader. */
+    /**
+     * Always true: a reader that marks records needs their numbers, whoever else asks for them. Spark pushes nothing
+     * like it into the reader.
+     */
     private static Expression isRead(Expression position) {
         return new GreaterThanOrEqual(new KnownNotNull(position), new Literal(0L, DataTypes.LongType));
     }

@@ -19,8 +19,8 @@ public final class ScanCheck {
     private ScanCheck() {}
 
     /**
-     * Throws Refused if Spark would push filters into a reader that fails at the first bad record. Our reader
-     * gets no filters, because it counts every record, and it would fail at records that the filters skip.
+     * Throws Refused if Spark would push filters into a reader that fails at the first bad record. Our reader gets no
+     * filters, because it counts every record, and it would fail at records that the filters skip.
      */
     public static void checkFilters(LogicalRelation scan, HadoopFsRelation relation, LogicalPlan plan) {
         RecordFormat format = RecordFormats.of(relation.fileFormat());

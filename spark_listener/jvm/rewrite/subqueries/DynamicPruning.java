@@ -11,10 +11,10 @@ import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 
 /**
- * Dynamic partition pruning: a filter that uses the keys of a join's build side. Spark reuses the join's own
- * broadcast if both plans are the same, so the subquery is rewritten like the join's side. Otherwise the
- * pruning or the broadcast would be lost. A build side with taps stays unchanged in the subquery, because a
- * second run would record its rows twice. The pruning is lost then, but never the result.
+ * Dynamic partition pruning: a filter that uses the keys of a join's build side. Spark reuses the join's own broadcast
+ * if both plans are the same, so the subquery is rewritten like the join's side. Otherwise the pruning or the broadcast
+ * would be lost. A build side with taps stays unchanged in the subquery, because a second run would record its rows
+ * twice. The pruning is lost then, but never the result.
  */
 public final class DynamicPruning {
     private DynamicPruning() {}

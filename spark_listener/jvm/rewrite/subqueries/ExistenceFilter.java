@@ -20,9 +20,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * A filter over existence joins, as EXISTS under OR creates. For each join, a hidden column states whether
- * the row would pass without its match because another branch is true. A witness does not need the match
- * then. If several matches can be omitted, the first are.
+ * A filter over existence joins, as EXISTS under OR creates. For each join, a hidden column states whether the row
+ * would pass without its match because another branch is true. A witness does not need the match then. If several
+ * matches can be omitted, the first are.
  */
 public final class ExistenceFilter {
     private ExistenceFilter() {}

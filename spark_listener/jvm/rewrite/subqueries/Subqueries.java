@@ -28,9 +28,8 @@ import org.apache.spark.sql.types.DataTypes;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Scalar subqueries in any operator. The single row of a subquery is tapped at the root of its plan with a
- * constant key. Every row of the operator gets that key in a hidden column, because every row depends on the
- * subquery.
+ * Scalar subqueries in any operator. The single row of a subquery is tapped at the root of its plan with a constant
+ * key. Every row of the operator gets that key in a hidden column, because every row depends on the subquery.
  */
 public final class Subqueries {
     private static final Long KEY = 0L;

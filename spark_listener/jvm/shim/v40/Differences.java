@@ -32,10 +32,7 @@ public final class Differences {
             of.cteId(), of._resolved(), output, of.isStreaming(), of.statsOpt(), of.recursive());
     }
 
-    /**
-     * The attributes of the outer row that a subquery reads. For an unknown subquery, its join conditions are
-     * included.
-     */
+    /** The attributes of the outer row that a subquery reads. For an unknown subquery, its join conditions are included. */
     public static List<Expression> outerAttributes(SubqueryExpression of) {
         if (of instanceof ScalarSubquery) {
             return Scala.list(((ScalarSubquery) of).outerAttrs());
@@ -64,8 +61,8 @@ public final class Differences {
     }
 
     /**
-     * For each partition the number that makes `byNumber` send a row there. This Spark repartitions by hash
-     * only, so the result is the first number whose hash leads to the partition.
+     * For each partition the number that makes `byNumber` send a row there. This Spark repartitions by hash only, so
+     * the result is the first number whose hash leads to the partition.
      */
     public static int[] numbersOfPartitions(int partitions) {
         int[] numbers = new int[partitions];

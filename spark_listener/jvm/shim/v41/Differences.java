@@ -46,10 +46,7 @@ public final class Differences {
         return session.sessionState().conf().pysparkBinaryAsBytes();
     }
 
-    /**
-     * For each partition the number that makes `byNumber` send a row there. Null if it is the partition's own
-     * number.
-     */
+    /** For each partition the number that makes `byNumber` send a row there. Null if it is the partition's own number. */
     public static int[] numbersOfPartitions(int partitions) {
         return null;
     }

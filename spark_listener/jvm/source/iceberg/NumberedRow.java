@@ -8,9 +8,8 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The first columns of a row, followed by a reference. The reference is a long, without an object. Rare
- * types, and types of one line of Spark only, come from the JoinedRow's left row, which has more columns than
- * the query reads.
+ * The first columns of a row, followed by a reference. The reference is a long, without an object. Rare types, and
+ * types of one line of Spark only, come from the JoinedRow's left row, which has more columns than the query reads.
  */
 final class NumberedRow extends JoinedRow {
     private final int columns; // before the reference

@@ -10,9 +10,8 @@ import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 
 /**
- * Iceberg's own plan of a scan, whose readers also return the file and position of each row. The reads and
- * splits stay the same. Two of these are equal if their plans are. Without that, exchanges could not be
- * reused.
+ * Iceberg's own plan of a scan, whose readers also return the file and position of each row. The reads and splits stay
+ * the same. Two of these are equal if their plans are. Without that, exchanges could not be reused.
  */
 final class NumberedTableBatch implements Batch {
     /** The field that holds what a task is to read, as Iceberg calls it in one release or another. */

@@ -7,8 +7,8 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /**
- * Batches of columns, each with the references of its rows after the columns that the query reads. The rows
- * of a batch come from one data file.
+ * Batches of columns, each with the references of its rows after the columns that the query reads. The rows of a batch
+ * come from one data file.
  */
 final class NumberedTableColumns extends ForwardedReader<ColumnarBatch> {
     private final int columns; // that the query reads

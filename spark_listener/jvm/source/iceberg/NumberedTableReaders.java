@@ -10,10 +10,7 @@ import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
-/**
- * Creates Iceberg's readers in the executor, with the references of the rows after the columns that the query
- * reads.
- */
+/** Creates Iceberg's readers in the executor, with the references of the rows after the columns that the query reads. */
 final class NumberedTableReaders implements PartitionReaderFactory {
     private final PartitionReaderFactory original;
     private final int columns; // that the query reads

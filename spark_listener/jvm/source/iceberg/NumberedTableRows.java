@@ -4,7 +4,10 @@ import headwater.shim.ForwardedReader;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.PartitionReader;
 
-/** Rows one by one, each with its reference behind the columns that the query reads. The reader uses one row again and again, and so do we. */
+/**
+ * Rows one by one, each with its reference behind the columns that the query reads. The reader uses one row again and
+ * again, and so do we.
+ */
 final class NumberedTableRows extends ForwardedReader<InternalRow> {
     private final RowPlaces places;
     private final NumberedRow numbered;

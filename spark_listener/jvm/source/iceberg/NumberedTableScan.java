@@ -17,9 +17,9 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A scan of an Iceberg table with one more column for the reference of each row: the ordinal of its data
- * file, and its position in the file. The original scan still plans, filters and counts, because a row-level
- * command asks that object for the files that it read.
+ * A scan of an Iceberg table with one more column for the reference of each row: the ordinal of its data file, and its
+ * position in the file. The original scan still plans, filters and counts, because a row-level command asks that object
+ * for the files that it read.
  */
 public class NumberedTableScan implements Scan, SupportsReportStatistics {
     public static final String COLUMN = "_headwater_row";

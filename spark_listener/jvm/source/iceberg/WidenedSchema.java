@@ -5,8 +5,8 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 /**
- * The schema that Iceberg reads, in the JSON of its specification, with the file and position of each row.
- * Iceberg's readers fill both columns. The columns are the last ones, unless the query itself reads them.
+ * The schema that Iceberg reads, in the JSON of its specification, with the file and position of each row. Iceberg's
+ * readers fill both columns. The columns are the last ones, unless the query itself reads them.
  */
 final class WidenedSchema {
     private static final ObjectMapper JSON = new ObjectMapper();

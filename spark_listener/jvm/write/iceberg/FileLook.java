@@ -9,9 +9,9 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 
 /**
- * A look at a data file through Hadoop's file systems. Iceberg may use other clients, and Hadoop may not
- * reach the store. A try may then take minutes within the commit of the user's task. So after a failure the
- * store is not asked again for a while, in the whole JVM.
+ * A look at a data file through Hadoop's file systems. Iceberg may use other clients, and Hadoop may not reach the
+ * store. A try may then take minutes within the commit of the user's task. So after a failure the store is not asked
+ * again for a while, in the whole JVM.
  */
 final class FileLook {
     private static final long WHILE = 600L * 1000000000L;

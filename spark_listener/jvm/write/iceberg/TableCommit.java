@@ -14,10 +14,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A write to an Iceberg table: the ids of the fields that it fills, and the snapshot of its commit. That is
- * the snapshot of this application that the table did not have before. If concurrent commits make that
- * ambiguous, no snapshot is named. Some catalogs return the complete history only in a slow request, so only
- * the snapshots between the earlier and the present head are read.
+ * A write to an Iceberg table: the ids of the fields that it fills, and the snapshot of its commit. That is the
+ * snapshot of this application that the table did not have before. If concurrent commits make that ambiguous, no
+ * snapshot is named. Some catalogs return the complete history only in a slow request, so only the snapshots between
+ * the earlier and the present head are read.
  */
 public final class TableCommit {
     private static final int MOST = 1000;

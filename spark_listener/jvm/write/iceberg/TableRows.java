@@ -21,10 +21,10 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
 /**
- * The data file of each row that a task writes to an Iceberg table. Iceberg's writers keep a file open for
- * each partition and begin a new file when it is full. So the rows of a partition fill its files in the order
- * of writing, and the commit message has the row count of each file. The writer's own key has the partition
- * of a row after it was written. Never throws. If the files are not known, the driver gets a report.
+ * The data file of each row that a task writes to an Iceberg table. Iceberg's writers keep a file open for each
+ * partition and begin a new file when it is full. So the rows of a partition fill its files in the order of writing,
+ * and the commit message has the row count of each file. The writer's own key has the partition of a row after it was
+ * written. Never throws. If the files are not known, the driver gets a report.
  */
 final class TableRows {
     private static final String KEY = "org.apache.iceberg.PartitionKey";

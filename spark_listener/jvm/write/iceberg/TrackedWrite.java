@@ -8,10 +8,7 @@ import org.apache.spark.sql.connector.write.DeltaWrite;
 import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.util.SerializableConfiguration;
 
-/**
- * A command on an Iceberg table, with tasks that note where their rows go. The distribution of the rows is
- * already decided.
- */
+/** A command on an Iceberg table, with tasks that note where their rows go. The distribution of the rows is already decided. */
 public final class TrackedWrite implements Write {
     private final Write original;
     private final SerializableConfiguration conf;

@@ -23,9 +23,9 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Delta: rows of Parquet files, by row index. A file's deletion vector marks rows that the table no longer
- * contains, and Delta filters by the mark when it plans a scan. Delta recognizes its scans by class, and our
- * scan has another class, so the filter is added here.
+ * Delta: rows of Parquet files, by row index. A file's deletion vector marks rows that the table no longer contains,
+ * and Delta filters by the mark when it plans a scan. Delta recognizes its scans by class, and our scan has another
+ * class, so the filter is added here.
  *
  * Delta's classes may be absent, so they are accessed by name.
  */

@@ -11,7 +11,10 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 
-/** Formats whose records are lines: the rank of a record in its split, which the service finds again by Hadoop's rule for lines of splits. */
+/**
+ * Formats whose records are lines: the rank of a record in its split, which the service finds again by Hadoop's rule
+ * for lines of splits.
+ */
 abstract class LineRecords extends RecordFormat {
     public void check(String scan, HadoopFsRelation relation, Map<String, String> options) {
         checkMode(scan, options);
@@ -27,10 +30,7 @@ abstract class LineRecords extends RecordFormat {
         checkSplits(scan, relation);
     }
 
-    /**
-     * A split of a bzip2 file may begin in the middle of a line. A file that is no larger than the smallest
-     * split is never split.
-     */
+    /** A split of a bzip2 file may begin in the middle of a line. A file that is no larger than the smallest split is never split. */
     private static void checkSplits(String scan, HadoopFsRelation relation) {
         String[] files = relation.location().inputFiles();
         boolean packed = false;

@@ -20,7 +20,10 @@ public abstract class RecordFormat {
     /** Whether this is Spark's own class of the format: another's subclass may read otherwise. */
     public abstract boolean is(FileFormat format);
 
-    /** Throws Refused, naming the scan, where the options or the files are such that records have no numbers. Options have lower-case names. */
+    /**
+     * Throws Refused, naming the scan, where the options or the files are such that records have no numbers. Options
+     * have lower-case names.
+     */
     public abstract void check(String scan, HadoopFsRelation relation, Map<String, String> options);
 
     /** Whether records are numbered through the whole file, however it is split; else through each split. */
@@ -38,7 +41,10 @@ public abstract class RecordFormat {
         return RankedFormat.COLUMN;
     }
 
-    /** The format with a column more. `reports` may be null: nobody asks. Without `splits` a file that is numbered by split is read by one task. */
+    /**
+     * The format with a column more. `reports` may be null: nobody asks. Without `splits` a file that is numbered by
+     * split is read by one task.
+     */
     public FileFormat numbered(HadoopFsRelation relation, SourceFiles files, Reports reports, boolean splits) {
         return new RankedFormat(relation.fileFormat(), files, reports, splits);
     }
@@ -49,8 +55,8 @@ public abstract class RecordFormat {
     }
 
     /**
-     * The filter for records in the scan's files that are not rows of its table. Null if all are. Called once
-     * for each numbered scan.
+     * The filter for records in the scan's files that are not rows of its table. Null if all are. Called once for each
+     * numbered scan.
      */
     public DeletionMarks marks(LogicalRelation scan, HadoopFsRelation relation) {
         return null;

@@ -8,8 +8,8 @@ public interface SessionOptions {
     String corruptColumn();
 
     /**
-     * How Parquet finds columns: `id` for columns with an id, `case` for names with case, `id case` for both.
-     * Null for names without case.
+     * How Parquet finds columns: `id` for columns with an id, `case` for names with case, `id case` for both. Null for
+     * names without case.
      */
     String parquetNames();
 }

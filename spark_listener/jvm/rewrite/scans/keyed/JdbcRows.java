@@ -23,9 +23,9 @@ import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation;
 import org.apache.spark.sql.sources.BaseRelation;
 
 /**
- * Rows of a database table, by primary key, which PostgreSQL's catalog or the program's settings state. A key
- * that is one whole number is the position of its row. Any other key is recorded in addition. The key is
- * always among the columns that Spark reads, no matter how the read is split, filtered or pruned.
+ * Rows of a database table, by primary key, which PostgreSQL's catalog or the program's settings state. A key that is
+ * one whole number is the position of its row. Any other key is recorded in addition. The key is always among the
+ * columns that Spark reads, no matter how the read is split, filtered or pruned.
  */
 final class JdbcRows extends KeyedSource {
     private static final ObjectMapper JSON = new ObjectMapper();

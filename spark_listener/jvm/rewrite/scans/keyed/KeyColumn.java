@@ -13,8 +13,8 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DecimalType;
 
 /**
- * A column of a table's key. The types in Spark and in the database decide how its values are compared (docs:
- * capture format, section 3). A type is refused if Spark may read two values of the database as one.
+ * A column of a table's key. The types in Spark and in the database decide how its values are compared (docs: capture
+ * format, section 3). A type is refused if Spark may read two values of the database as one.
  */
 final class KeyColumn {
     private static final String NAME = "JDBC";

@@ -4,8 +4,8 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 
 /**
- * Identifies the records of a scan by values of their own: the expression of the reference, and the entry of
- * the source in the manifest.
+ * Identifies the records of a scan by values of their own: the expression of the reference, and the entry of the source
+ * in the manifest.
  */
 public final class Keyed {
     public final Expression reference;

@@ -5,8 +5,8 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 
 /**
- * A question to a database or a broker, on a separate thread. A server without a quick answer costs no more
- * time than the program's settings allow, and is not asked again for a while.
+ * A question to a database or a broker, on a separate thread. A server without a quick answer costs no more time than
+ * the program's settings allow, and is not asked again for a while.
  */
 public final class ShortQuestion {
     private static final long SILENCE = 300L * 1000L * 1000L * 1000L; // nanoseconds
@@ -26,17 +26,14 @@ public final class ShortQuestion {
     }
 
     /**
-     * The answer, or a String with the reason if there is none. The reason does not contain error messages of
-     * others, which may contain anything.
+     * The answer, or a String with the reason if there is none. The reason does not contain error messages of others,
+     * which may contain anything.
      */
     public static Object answer(String address, ClassLoader loader, Callable<?> question) {
         return answer(address, loader, question, milliseconds);
     }
 
-    /**
-     * The same with a limit in milliseconds. A server that had less time than the settings allow may be asked
-     * again.
-     */
+    /** The same with a limit in milliseconds. A server that had less time than the settings allow may be asked again. */
     public static Object answer(String address, final ClassLoader loader, final Callable<?> question, int most) {
         if (milliseconds <= 0) {
             return "the settings ask nobody (HEADWATER_LOOK_SECONDS)";

@@ -17,9 +17,9 @@ import org.apache.spark.sql.jdbc.JdbcDialects;
 import scala.Function1;
 
 /**
- * The catalog entry of a database table before it is read: its primary key, and the ended transactions, so
- * that a trace finds rows that have changed since. The look takes one short question over a connection with
- * the program's own options.
+ * The catalog entry of a database table before it is read: its primary key, and the ended transactions, so that a trace
+ * finds rows that have changed since. The look takes one short question over a connection with the program's own
+ * options.
  */
 public final class TableLook {
     private static final ObjectMapper JSON = new ObjectMapper();

@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.sources.BaseRelation;
 
 /**
- * The details of a topic before it is read: the number of its partitions, and its id, so that a trace
- * recognizes the topic. The client belongs to the program's connector, and its methods are called by name.
+ * The details of a topic before it is read: the number of its partitions, and its id, so that a trace recognizes the
+ * topic. The client belongs to the program's connector, and its methods are called by name.
  */
 final class TopicLook {
     private static final String NO_ID = "AAAAAAAAAAAAAAAAAAAAAA";
