@@ -242,12 +242,12 @@ public final class SourceList implements LeafSources {
         List<Map<String, Object>> result = new ArrayList<>();
         for (SourceFiles.Entry entry : files.entries()) {
             Map<String, Object> file = new LinkedHashMap<>();
-            file.put("ordinal", entry.ordinal);
-            file.put("ordinals", entry.ordinals);
-            file.put("path", entry.path);
-            file.put("length", entry.length);
-            file.put("modified", entry.modified);
-            file.put("partition", values(entry.partition, partition));
+            file.put("ordinal", entry.ordinal());
+            file.put("ordinals", entry.ordinals());
+            file.put("path", entry.path());
+            file.put("length", entry.length());
+            file.put("modified", entry.modified());
+            file.put("partition", values(entry.partition(), partition));
             result.add(file);
         }
         return result;

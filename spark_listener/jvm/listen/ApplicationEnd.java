@@ -4,13 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** The SparkContext stopped. */
-final class ApplicationEnd implements Described {
-    private final long time;
-
-    ApplicationEnd(long time) {
-        this.time = time;
-    }
-
+record ApplicationEnd(long time) implements Described {
     public Map<String, Object> describe() {
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("event", "application_end");

@@ -193,13 +193,7 @@ final class DStreams {
     }
 
     /** An event that is described already. */
-    static final class OfStream implements Described {
-        private final Map<String, Object> event;
-
-        OfStream(Map<String, Object> event) {
-            this.event = event;
-        }
-
+    record OfStream(Map<String, Object> event) implements Described {
         public Map<String, Object> describe() {
             return event;
         }

@@ -8,13 +8,7 @@ import org.apache.spark.sql.streaming.SourceProgress;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
 
 /** A streaming query has come to the end of a batch: how far each of its sources was read. */
-final class StreamProgress implements Described {
-    private final StreamingQueryProgress progress;
-
-    StreamProgress(StreamingQueryProgress progress) {
-        this.progress = progress;
-    }
-
+record StreamProgress(StreamingQueryProgress progress) implements Described {
     public Map<String, Object> describe() {
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("event", "stream_progress");

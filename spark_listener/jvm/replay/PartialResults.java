@@ -180,7 +180,7 @@ final class PartialResults {
         Map<String, Integer> ordinals = new HashMap<>();
         for (SourceFiles.Entry entry : entries) {
             identities.add(PlanText.identity(entry));
-            ordinals.put(PlanText.identity(entry), entry.ordinal);
+            ordinals.put(PlanText.identity(entry), entry.ordinal());
         }
         List<Alias> columns = partialColumns(keys, functions, scan.ordinal);
         PartialStore store = new PartialStore(folder, digest);

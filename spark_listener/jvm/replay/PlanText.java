@@ -109,7 +109,7 @@ final class PlanText {
 
     /** A file with the length and the time that it has now. */
     static String identity(SourceFiles.Entry file) {
-        return file.path + "\t" + file.length + "\t" + file.modified;
+        return file.path() + "\t" + file.length() + "\t" + file.modified();
     }
 
     /** The node's own expressions and type of join as JSON. */

@@ -160,12 +160,12 @@ public final class ReplayRule extends Rule<LogicalPlan> {
         boolean isRestricted = isRestricted(files, relation);
         boolean isEdited = false;
         for (SourceFiles.Entry entry : files.entries()) {
-            String file = OneSpelling.of(entry.path);
-            collect(entry.ordinal, file, records.excluded, excluded);
-            collect(entry.ordinal, file, records.kept, kept);
+            String file = OneSpelling.of(entry.path());
+            collect(entry.ordinal(), file, records.excluded, excluded);
+            collect(entry.ordinal(), file, records.kept, kept);
             Map<Long, Map<String, String>> rows = records.edits.get(file);
             for (Map.Entry<Long, Map<String, String>> row : rows == null ? Map.<Long, Map<String, String>>of().entrySet() : rows.entrySet()) {
-                edits.add(reference(entry.ordinal, row.getKey()), row.getValue());
+                edits.add(reference(entry.ordinal(), row.getKey()), row.getValue());
                 isEdited = true;
                 note(file);
             }
@@ -176,16 +176,16 @@ public final class ReplayRule extends Rule<LogicalPlan> {
         LogicalRelation read = isEdited ? scan.newInstance() : scan; // the edited columns get the ids of this scan
         RecordFormat format = ScanCheck.check(read, relation);
         NumberedScan numbered = NumberedScan.of(read, relation, format, files, null, false);
-        LogicalPlan plan = numbered.plan;
+        LogicalPlan plan = numbered.plan();
         if (isRestricted) {
-            plan = new Filter(new InSet(numbered.reference, Scala.set(kept)), plan);
+            plan = new Filter(new InSet(numbered.reference(), Scala.set(kept)), plan);
         }
         if (!excluded.isEmpty()) {
-            plan = new Filter(new Not(new InSet(numbered.reference, Scala.set(excluded))), plan);
+            plan = new Filter(new Not(new InSet(numbered.reference(), Scala.set(excluded))), plan);
         }
         if (isEdited) {
             List<?> names = Arrays.asList(relation.dataSchema().fieldNames());
-            return edits.over(plan, numbered.reference, Scala.list(read.output()), Scala.list(scan.output()), names);
+            return edits.over(plan, numbered.reference(), Scala.list(read.output()), Scala.list(scan.output()), names);
         }
         return new Project(Scala.widened(scan.output()), plan);
     }
@@ -195,7 +195,7 @@ public final class ReplayRule extends Rule<LogicalPlan> {
         List<SourceFiles.Entry> entries = files.entries();
         int restricted = 0;
         for (SourceFiles.Entry entry : entries) {
-            restricted += records.isRestricted(OneSpelling.of(entry.path)) ? 1 : 0;
+            restricted += records.isRestricted(OneSpelling.of(entry.path())) ? 1 : 0;
         }
         if (restricted != 0 && restricted != entries.size()) {
             throw new IllegalStateException("Replay cannot keep records of one dataset in a scan that reads another, too: " + relation.location().rootPaths());

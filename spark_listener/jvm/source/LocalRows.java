@@ -30,15 +30,7 @@ import scala.collection.immutable.Seq;
  */
 public final class LocalRows {
     /** Rows that the optimizer left: the number of the relation as written, and each row's ordinal there. */
-    public static final class Kept {
-        public final int relation;
-        public final long[] ordinals;
-
-        Kept(int relation, long[] ordinals) {
-            this.relation = relation;
-            this.ordinals = ordinals;
-        }
-    }
+    public record Kept(int relation, long[] ordinals) {}
 
     private final List<List<InternalRow>> relations = new ArrayList<>(); // the rows of each, once however often the query uses it
     private final Map<Seq<InternalRow>, Integer> numbers = new IdentityHashMap<>(); // data of a relation -> Integer

@@ -38,12 +38,12 @@ public final class OrdinalFileIndex implements FileIndex {
 
     public Seq<PartitionDirectory> listFiles(Seq<Expression> partitionFilters, Seq<Expression> dataFilters) {
         List<PartitionDirectory> directories = Scala.list(original.listFiles(partitionFilters, dataFilters));
-        List<Object[]> found = new ArrayList<>();
+        List<SourceFiles.Found> found = new ArrayList<>();
         for (PartitionDirectory directory : directories) {
             for (FileStatusWithMetadata file : Scala.list(directory.files())) {
                 FileStatus status = file.fileStatus();
-                Boolean splitable = files.unit > 0L && relation.fileFormat().isSplitable(relation.sparkSession(), relation.options(), status.getPath());
-                found.add(new Object[] {status, directory.values(), splitable});
+                boolean splitable = files.unit > 0L && relation.fileFormat().isSplitable(relation.sparkSession(), relation.options(), status.getPath());
+                found.add(new SourceFiles.Found(status, directory.values(), splitable));
             }
         }
         files.list(found);

@@ -1,7 +1,6 @@
 package headwater.source;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -17,27 +16,18 @@ public final class SourceFiles {
     private static final long ORDINALS = 1L << 23;
 
     /** A listed file. */
-    public static final class Entry {
-        public final String path;
-        public final long length;
-        public final long modified;
-        public final int ordinal;
-        public final int ordinals;
-        public final InternalRow partition;
+    public record Entry(String path, long length, long modified, int ordinal, int ordinals, InternalRow partition) {}
 
-        Entry(String path, long length, long modified, int ordinal, int ordinals, InternalRow partition) {
-            this.path = path;
-            this.length = length;
-            this.modified = modified;
-            this.ordinal = ordinal;
-            this.ordinals = ordinals;
-            this.partition = partition;
+    /** A file in a listing that may have no ordinal yet. */
+    public record Found(FileStatus status, InternalRow partition, boolean isSplitable) {
+        private String path() {
+            return status.getPath().toString();
         }
     }
 
     public final int number;
     public final long unit; // no split is smaller; 0: records are numbered through the whole file, however it is split
-    private final Map<String, SourceFiles.Entry> known = new HashMap<>(); // path, length and time -> Entry
+    private final Map<String, Entry> known = new HashMap<>(); // path, length and time -> Entry
     private final List<Entry> entries = new ArrayList<>();
     private long next;
     private boolean ambiguous;
@@ -47,46 +37,43 @@ public final class SourceFiles {
         this.unit = unit;
     }
 
-    /**
-     * Gives ordinals to the files that have none yet, in order of their paths. `found` holds Object[] {FileStatus,
-     * InternalRow, Boolean splitable}.
-     */
-    public synchronized void list(List<Object[]> found) {
-        List<Object[]> fresh = new ArrayList<>();
-        for (Object[] file : found) {
+    /** Give ordinals to the files that have none yet, in order of their paths. */
+    public synchronized void list(List<Found> found) {
+        List<Found> fresh = new ArrayList<>();
+        for (Found file : found) {
             if (!isKnown(file)) {
                 fresh.add(file);
             }
         }
-        Collections.sort(fresh, new ByPath());
-        for (Object[] file : fresh) {
-            FileStatus status = (FileStatus) file[0];
+        fresh.sort(Comparator.comparing(Found::path));
+        for (Found file : fresh) {
+            FileStatus status = file.status();
             if (isKnown(file)) {
                 continue; // a path that a read names twice: its records count twice, and are the same
             }
-            boolean split = unit > 0L && ((Boolean) file[2]);
+            boolean split = unit > 0L && file.isSplitable();
             long ordinals = split ? 1L + status.getLen() / unit : 1L;
             if (next + ordinals > ORDINALS) { // the ids would not be unique: the taps write nothing, see overflow()
                 next = ORDINALS;
             }
             int ordinal = (int) Math.min(next, ORDINALS - 1L);
             next += ordinals;
-            Entry entry = new Entry(status.getPath().toString(), status.getLen(), status.getModificationTime(), ordinal, (int) ordinals, (InternalRow) file[1]);
+            Entry entry = new Entry(file.path(), status.getLen(), status.getModificationTime(), ordinal, (int) ordinals, file.partition());
             known.put(key(status), entry);
             entries.add(entry);
         }
     }
 
-    private boolean isKnown(Object[] file) {
-        Entry entry = known.get(key((FileStatus) file[0]));
-        if (entry != null && entry.partition != null && file[1] != null && entry.partition.getClass() == file[1].getClass()) {
-            ambiguous |= !entry.partition.equals(file[1]);
+    private boolean isKnown(Found file) {
+        Entry entry = known.get(key(file.status()));
+        if (entry != null && entry.partition() != null && file.partition() != null && entry.partition().getClass() == file.partition().getClass()) {
+            ambiguous |= !entry.partition().equals(file.partition());
         }
         return entry != null;
     }
 
     public synchronized int ordinal(FileStatus status) {
-        return known.get(key(status)).ordinal;
+        return known.get(key(status)).ordinal();
     }
 
     /** The files so far, by ordinal. */
@@ -106,15 +93,5 @@ public final class SourceFiles {
 
     private static String key(FileStatus status) {
         return status.getPath().toString() + "\n" + status.getLen() + "\n" + status.getModificationTime();
-    }
-
-    private static final class ByPath implements Comparator<Object[]> {
-        public int compare(Object[] left, Object[] right) {
-            return path(left).compareTo(path(right));
-        }
-
-        private static String path(Object[] file) {
-            return ((FileStatus) file[0]).getPath().toString();
-        }
     }
 }

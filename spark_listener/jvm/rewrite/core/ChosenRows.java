@@ -139,9 +139,9 @@ public final class ChosenRows {
         List<Expression> values = new ArrayList<>();
         values.add(reference.toAttribute());
         for (Chosen column : columns) {
-            boundary.column("ref", "operator", column.operator);
-            boundary.columns.get(boundary.columns.size() - 1).put("frame", column.way);
-            values.add(column.output.toAttribute());
+            boundary.column("ref", "operator", column.operator());
+            boundary.columns.get(boundary.columns.size() - 1).put("frame", column.way());
+            values.add(column.output().toAttribute());
         }
         return Rewriter.tapped(renewed, values, rewriter.capture.sink(boundary));
     }
@@ -149,20 +149,10 @@ public final class ChosenRows {
     /** Adds the columns to an aggregate's outputs. */
     public static void add(List<ChosenRows.Chosen> columns, List<NamedExpression> outputs) {
         for (ChosenRows.Chosen column : columns) {
-            outputs.add(column.output);
+            outputs.add(column.output());
         }
     }
 
     /** A reference of the row that is chosen in one way. */
-    public static final class Chosen {
-        final Alias output;
-        final int operator;
-        final int way;
-
-        Chosen(Alias output, int operator, int way) {
-            this.output = output;
-            this.operator = operator;
-            this.way = way;
-        }
-    }
+    public record Chosen(Alias output, int operator, int way) {}
 }

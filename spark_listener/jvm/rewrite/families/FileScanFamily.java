@@ -35,7 +35,7 @@ public final class FileScanFamily extends Family {
         RecordFormat format = FileScans.check(leaf, scan, relation);
         SourceFiles files = rewriter.capture.source(relation, RecordFormats.unit(relation));
         NumberedScan numbered = NumberedScan.of(scan, relation, format, files, rewriter.capture.reports, true);
-        LogicalPlan plan = numbered.plan;
+        LogicalPlan plan = numbered.plan();
         List<Expression> filters = FileScans.partitionFilters(leaf);
         if (!filters.isEmpty()) {
             Expression all = filters.get(0);
@@ -45,9 +45,9 @@ public final class FileScanFamily extends Family {
             plan = new Filter(all, plan);
         }
         List<Attribute> columns = Scala.list(leaf.output());
-        columns.add(numbered.reference);
+        columns.add(numbered.reference());
         List<HiddenColumn> hidden = new ArrayList<>();
-        hidden.add(new HiddenColumn(numbered.reference, operator));
+        hidden.add(new HiddenColumn(numbered.reference(), operator));
         return new Rewritten(new HiddenProject(Scala.seq(columns), plan, leaf), hidden);
     }
 }

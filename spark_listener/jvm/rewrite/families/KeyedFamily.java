@@ -28,8 +28,8 @@ public final class KeyedFamily extends Family {
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         LogicalRelation scan = (LogicalRelation) node;
         Keyed keyed = KeyedSource.of(scan.relation()).keyed(scan, operator, rewriter);
-        rewriter.capture.keyed(scan, keyed.described);
-        Alias reference = Rewriter.alias(keyed.reference, "row");
+        rewriter.capture.keyed(scan, keyed.described());
+        Alias reference = Rewriter.alias(keyed.reference(), "row");
         List<NamedExpression> columns = Scala.list(scan.output());
         columns.add(reference);
         List<HiddenColumn> hidden = new ArrayList<>();

@@ -36,11 +36,11 @@ public final class LocalFamily extends Family {
         if (kept == null) {
             throw new Refused("LocalRelation", "which of its rows the optimizer kept cannot be told");
         }
-        rewriter.capture.inMemory(relation, "relation " + kept.relation, 0);
+        rewriter.capture.inMemory(relation, "relation " + kept.relation(), 0);
         List<InternalRow> rows = Scala.list(relation.data());
         List<JoinedRow> numbered = new ArrayList<>();
         for (int i = 0; i < rows.size(); i++) {
-            InternalRow reference = new GenericInternalRow(new Object[] {kept.ordinals[i]});
+            InternalRow reference = new GenericInternalRow(new Object[] {kept.ordinals()[i]});
             numbered.add(new JoinedRow(rows.get(i), reference));
         }
         HiddenColumn row = HiddenColumn.row(operator);

@@ -32,7 +32,7 @@ public final class RecordedFamily extends Family {
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         LogicalRDD relation = (LogicalRDD) node;
-        List<Integer> operators = RecordedRows.of(node).operators;
+        List<Integer> operators = RecordedRows.of(node).operators();
         List<Attribute> output = Scala.list(relation.output());
         List<HiddenColumn> hidden = new ArrayList<>();
         for (int number : operators) {
@@ -50,7 +50,7 @@ public final class RecordedFamily extends Family {
     public void describe(LogicalPlan node, Map<String, Object> operator, ExpressionText expressions, LeafSources sources) {
         operator.put("op", "RDD");
         operator.put("text", "RDD " + node.output().mkString("[", ", ", "]"));
-        operator.put("recorded", RecordedRows.of(node).top);
+        operator.put("recorded", RecordedRows.of(node).top());
         operator.put("columns", OperatorText.columns(node));
         List<Map<String, Object>> defines = new ArrayList<>();
         for (Attribute column : Scala.list(node.output())) {

@@ -32,7 +32,7 @@ public final class ScanFamily extends Family {
         SourceFiles files = rewriter.capture.source(relation, RecordFormats.unit(relation));
         NumberedScan numbered = NumberedScan.of(scan, relation, format, files, rewriter.capture.reports, true);
         List<HiddenColumn> hidden = new ArrayList<>();
-        hidden.add(new HiddenColumn(numbered.reference, operator));
-        return new Rewritten(numbered.plan, hidden);
+        hidden.add(new HiddenColumn(numbered.reference(), operator));
+        return new Rewritten(numbered.plan(), hidden);
     }
 }

@@ -60,7 +60,7 @@ public final class SemiJoinFamily extends Family {
             rewriter.capture.problem("Join " + SemiJoinKeys.how(join.joinType()), reason, "missing");
         }
         Rewritten left = rewriter.rewriteStoppable(join.left());
-        Boundary matches = rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right, join.right()));
+        Boundary matches = rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right(), join.right()));
         Recomputable derivable = rewriter.capture.derived.of(join, keys);
         List<LogicalPlan> children = new ArrayList<>();
         children.add(left.plan);
@@ -70,17 +70,17 @@ public final class SemiJoinFamily extends Family {
         List<NamedExpression> columns = Scala.list(renewed.output());
         List<HiddenColumn> hidden = new ArrayList<>();
         Alias reference;
-        Expression key = keys.left;
+        Expression key = keys.left();
         if (join.joinType() instanceof ExistenceJoin existenceJoin) { // without a match a row refers to none, nor to one whose key has the same hash
             key = new If(existenceJoin.exists(), key, new Literal(null, DataTypes.LongType));
         }
-        if (keys.condition == null) {
+        if (keys.condition() == null) {
             reference = Rewriter.alias(key, "match");
             hidden.addAll(left.hidden);
         } else {
             Boundary kept = rewriter.boundary(SegmentSpec.SEMI, operator, node);
-            kept.compared = keys.condition.compared;
-            List<Expression> values = values(key, null, keys.condition.left, left, kept);
+            kept.compared = keys.condition().compared;
+            List<Expression> values = values(key, null, keys.condition().left, left, kept);
             reference = Rewriter.alias(new RowReference(Scala.seq(values), rewriter.capture.sink(kept)), "semi");
             columns.removeAll(left.attributes());
         }
@@ -95,7 +95,7 @@ public final class SemiJoinFamily extends Family {
     /** The right side with its tap, and without its hidden columns: nobody above needs them. */
     private static LogicalPlan tapped(SemiJoinKeys keys, LogicalPlan original, Boundary boundary, Rewriter rewriter) {
         Rewritten right = rewriter.rewriteStoppable(original);
-        List<Expression> values = values(keys.right, keys.check, keys.condition == null ? new ArrayList<>() : keys.condition.right, right, boundary);
+        List<Expression> values = values(keys.right(), keys.check(), keys.condition() == null ? new ArrayList<>() : keys.condition().right, right, boundary);
         return new HiddenProject(original.output(), Rewriter.tapped(right.plan, values, rewriter.capture.sink(boundary)), original);
     }
 
@@ -109,7 +109,7 @@ public final class SemiJoinFamily extends Family {
         }
         for (ComparedValue value : compared) {
             result.add(value.encoded());
-            boundary.column("value", "attr", value.placeholder.exprId().id());
+            boundary.column("value", "attr", value.placeholder().exprId().id());
         }
         if (!compared.isEmpty()) {
             result.add(ComparedValue.nulls(compared));

@@ -17,19 +17,12 @@ import org.apache.spark.sql.execution.LogicalRDD;
 /**
  * The rows of a frame that was made of an RDD in Python whose records were followed: each has its references behind its
  * columns. These are to operators of the recording in Python, which are numbered from FIRST on, so that no plan has
- * operators of the same numbers.
+ * operators of the same numbers. `top` is the operator that made the rows, and `operators` are those that a row's
+ * references belong to.
  */
-public final class RecordedRows {
+public record RecordedRows(int top, List<Integer> operators) {
     private static final int FIRST = 1000000; // as in spark_listener/recording.py
     private static final Map<RDD<InternalRow>, RecordedRows> KNOWN = new WeakHashMap<>();
-
-    public final int top; // the operator that made the rows
-    public final List<Integer> operators; // what the references of a row are to
-
-    private RecordedRows(int top, List<Integer> operators) {
-        this.top = top;
-        this.operators = operators;
-    }
 
     /** Whether a number is that of an operator of the recording in Python. */
     public static boolean isRecorded(int operator) {

@@ -88,8 +88,8 @@ public final class ComparedCondition {
 
     private static Expression placed(Expression value, DataType type, List<ComparedValue> side) {
         for (ComparedValue known : side) {
-            if (known.value.semanticEquals(value)) {
-                return known.placeholder;
+            if (known.value().semanticEquals(value)) {
+                return known.placeholder();
             }
         }
         AttributeReference placeholder = new AttributeReference(

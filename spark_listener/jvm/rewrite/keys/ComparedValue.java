@@ -17,18 +17,12 @@ import org.apache.spark.sql.types.DecimalType;
 
 /**
  * A value as 64 bits, for a condition that a trace evaluates again (docs: capture format, role `value`). Whole numbers
- * and booleans stay unchanged. Dates are days, timestamps are microseconds, and decimals have no point.
+ * and booleans stay unchanged. Dates are days, timestamps are microseconds, and decimals have no point. `placeholder`
+ * replaces the value in the condition.
  */
-public final class ComparedValue {
+public record ComparedValue(AttributeReference placeholder, Expression value) {
     public static final int MOST = 62; // a bit for each that may be null
 
-    public final AttributeReference placeholder; // stands for it in the condition
-    public final Expression value;
-
-    public ComparedValue(AttributeReference placeholder, Expression value) {
-        this.placeholder = placeholder;
-        this.value = value;
-    }
 
     public static boolean fits(DataType type) {
         return type == DataTypes.LongType || type == DataTypes.IntegerType || type == DataTypes.ShortType || type == DataTypes.ByteType
@@ -54,7 +48,7 @@ public final class ComparedValue {
     public static Expression nulls(List<ComparedValue> values) {
         Expression result = number(0L);
         for (int i = 0; i < values.size(); i++) {
-            Expression value = values.get(i).value;
+            Expression value = values.get(i).value();
             if (value.nullable()) {
                 result = new BitwiseOr(result, new If(new IsNull(value), number(1L << i), number(0L)));
             }

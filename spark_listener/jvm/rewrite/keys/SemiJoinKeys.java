@@ -16,25 +16,14 @@ import scala.Option;
 import scala.Tuple8;
 import scala.collection.immutable.Seq;
 
-/** How a semi-join finds its matches: the hash of equal keys on both sides, by Spark's own equality, and the rest of the condition. */
-public final class SemiJoinKeys {
-    public final Expression left;
-    public final Expression right;
-    public final Expression check; // a second hash of the right side's keys; null: the first is the key itself
-    public final List<Expression> leftKeys; // the keys themselves
-    public final List<Expression> rightKeys;
-    public final ComparedCondition condition; // the condition beyond the keys, or null
-
-    private SemiJoinKeys(
-            Expression left, Expression right, Expression check, List<Expression> leftKeys, List<Expression> rightKeys, ComparedCondition condition) {
-        this.left = left;
-        this.right = right;
-        this.check = check;
-        this.leftKeys = leftKeys;
-        this.rightKeys = rightKeys;
-        this.condition = condition;
-    }
-
+/**
+ * How a semi-join finds its matches: the hash of equal keys on both sides, by Spark's own equality, and the rest of the
+ * condition. `left` and `right` are the hashes of the keys. `check` is a second hash of the right side's keys, or null
+ * if `right` is the key itself. `condition` is null if only the keys decide.
+ */
+public record SemiJoinKeys(
+        Expression left, Expression right, Expression check, List<Expression> leftKeys, List<Expression> rightKeys,
+        ComparedCondition condition) {
     /**
      * If a part of the condition cannot be recorded, the capture reports that all rows with equal keys are given.
      * Without a capture, the result is null then.
@@ -75,7 +64,7 @@ public final class SemiJoinKeys {
     private static List<Expression> values(List<ComparedValue> compared) {
         List<Expression> result = new ArrayList<>();
         for (ComparedValue value : compared) {
-            result.add(value.value);
+            result.add(value.value());
         }
         return result;
     }

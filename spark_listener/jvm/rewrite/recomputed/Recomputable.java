@@ -87,7 +87,7 @@ public final class Recomputable {
      */
     static Recomputable of(Join join, SemiJoinKeys keys) {
         List<Expression> wanted = new ArrayList<>();
-        for (Expression rightKey : keys.rightKeys) {
+        for (Expression rightKey : keys.rightKeys()) {
             wanted.add(KeyHash.widened(rightKey));
         }
         if (wanted.size() != 1 || !KeyHash.tells(wanted.get(0))) {
@@ -202,7 +202,7 @@ public final class Recomputable {
         private boolean visitSemi(Join join) {
             SemiJoinKeys keys = SemiJoinKeys.of(join, null);
             Recomputable found = keys == null ? null : Recomputable.of(join, keys);
-            if (found == null || !areNumbers(keys.leftValues()) || (keys.condition != null && !isOneScan(join.left()))) {
+            if (found == null || !areNumbers(keys.leftValues()) || (keys.condition() != null && !isOneScan(join.left()))) {
                 return false;
             }
             matches += found.seconds;

@@ -54,7 +54,7 @@ public final class RecomputedInput {
     /** The right side of a semi-join without a tap. A row of the left side identifies the key, and the key identifies the rows. */
     public static LogicalPlan matches(Join join, SemiJoinKeys keys, Boundary boundary, Recomputable derivable, Rewriter rewriter) {
         RecomputedInput right = new RecomputedInput(rewriter, join.right());
-        derive(boundary, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList<>() : keys.condition.right, right.made);
+        derive(boundary, derivable.seconds, derivable.keys, keys.condition() == null ? new ArrayList<>() : keys.condition().right, right.made);
         return right.rows.plan;
     }
 
@@ -84,7 +84,7 @@ public final class RecomputedInput {
         List<Integer> ofRight = new ArrayList<>();
         Rewritten left = side(join.left(), ofLeft);
         SemiJoinKeys keys = semi ? SemiJoinKeys.of(join, null) : null;
-        Boundary matches = semi ? rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right, join.right())) : null;
+        Boundary matches = semi ? rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right(), join.right())) : null;
         Rewritten right = side(join.right(), ofRight);
         List<LogicalPlan> children = new ArrayList<>();
         children.add(left.plan);
@@ -136,12 +136,12 @@ public final class RecomputedInput {
     /** Connect a row of a semi-join with its matches by its key. If the condition has more than keys, a record represents the row. */
     private void matched(Join join, SemiJoinKeys keys, Boundary matches, int operator, List<Integer> ofLeft, List<Integer> ofRight) {
         Recomputable derivable = Recomputable.of(join, keys);
-        derive(matches, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList<>() : keys.condition.right, ofRight);
-        matches.left = keys.leftKeys;
-        if (keys.condition != null) {
+        derive(matches, derivable.seconds, derivable.keys, keys.condition() == null ? new ArrayList<>() : keys.condition().right, ofRight);
+        matches.left = keys.leftKeys();
+        if (keys.condition() != null) {
             Boundary rows = rewriter.boundary(SegmentSpec.SEMI, operator, join);
-            rows.compared = keys.condition.compared;
-            derive(rows, derivable.seconds, keys.leftKeys, keys.condition.left, ofLeft);
+            rows.compared = keys.condition().compared;
+            derive(rows, derivable.seconds, keys.leftKeys(), keys.condition().left, ofLeft);
             ofLeft.clear();
         }
         ofLeft.add(operator);
@@ -154,8 +154,8 @@ public final class RecomputedInput {
         boundary.values = new ArrayList<>();
         boundary.column("key", null, 0);
         for (ComparedValue value : compared) {
-            boundary.column("value", "attr", value.placeholder.exprId().id());
-            boundary.values.add(value.value);
+            boundary.column("value", "attr", value.placeholder().exprId().id());
+            boundary.values.add(value.value());
         }
         if (!compared.isEmpty()) {
             boundary.column("nulls", null, 0);

@@ -39,15 +39,7 @@ import org.apache.spark.sql.types.StructType;
  * of the batch (NumberedParquet), and the file's ordinal as a partition constant. Other formats: a column that the
  * wrapped reader counts (RankedFormat).
  */
-public final class NumberedScan {
-    public final LogicalPlan plan;
-    public final Attribute reference;
-
-    private NumberedScan(LogicalPlan plan, Attribute reference) {
-        this.plan = plan;
-        this.reference = reference;
-    }
-
+public record NumberedScan(LogicalPlan plan, Attribute reference) {
     /**
      * `reports` receives records without a number, and the splits that were read. Without `reports`, a record without a
      * number fails the task. Without `splits`, one task reads each whole file whose reader has no positions.
@@ -64,8 +56,8 @@ public final class NumberedScan {
         DeletionMarks marks = format.marks(scan, relation);
         HadoopFsRelation marked = relation;
         if (marks != null) {
-            data = data.add(marks.column.name(), marks.column.dataType(), true);
-            marked = Nodes.relation(relation, relation.location(), relation.partitionSchema(), relation.dataSchema(), marks.format);
+            data = data.add(marks.column().name(), marks.column().dataType(), true);
+            marked = Nodes.relation(relation, relation.location(), relation.partitionSchema(), relation.dataSchema(), marks.format());
         }
         OrdinalFileIndex listed = new OrdinalFileIndex(marked, files, partition);
         HadoopFsRelation numbered = Nodes.relation(marked, listed, partition, data, format.numbered(marked, files, reports, splits));
@@ -80,8 +72,8 @@ public final class NumberedScan {
         if (marks == null) {
             renewed = Nodes.scan(scan, numbered, Scala.seq(output));
         } else {
-            output.add(marks.column);
-            renewed = new Filter(new And(marks.kept, isRead(position)), Nodes.scan(scan, numbered, Scala.seq(output)));
+            output.add(marks.column());
+            renewed = new Filter(new And(marks.kept(), isRead(position)), Nodes.scan(scan, numbered, Scala.seq(output)));
         }
         Alias reference = Rewriter.alias(index ? packed(ordinal, position) : position, "row");
         columns.add(reference);

@@ -4,45 +4,15 @@ import org.apache.spark.sql.connector.write.BatchWrite;
 import org.apache.spark.sql.connector.write.WriteSummary;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
-/** A write of a connector, with a look before and after its commit. */
-public abstract class ForwardedBatch implements BatchWrite {
-    protected final BatchWrite original;
-
+/** A write of a connector that may get a summary of the rows with its commit, as in Spark 4.1. */
+public abstract class ForwardedBatch extends ForwardedWrite {
     protected ForwardedBatch(BatchWrite original) {
-        this.original = original;
-    }
-
-    /** Called before the commit; must not throw. */
-    protected abstract void begins();
-
-    /** Called after a commit that succeeded; must not throw. */
-    protected abstract void committed(WriterCommitMessage[] messages);
-
-    public boolean useCommitCoordinator() {
-        return original.useCommitCoordinator();
-    }
-
-    public void onDataWriterCommit(WriterCommitMessage message) {
-        original.onDataWriterCommit(message);
-    }
-
-    public void commit(WriterCommitMessage[] messages) {
-        begins();
-        original.commit(messages);
-        committed(messages);
+        super(original);
     }
 
     public void commit(WriterCommitMessage[] messages, WriteSummary summary) {
         begins();
         original.commit(messages, summary);
         committed(messages);
-    }
-
-    public void abort(WriterCommitMessage[] messages) {
-        original.abort(messages);
-    }
-
-    public String toString() {
-        return original.toString();
     }
 }

@@ -34,12 +34,12 @@ public final class TableFiles {
 
     /** Gives the files of tasks ordinals, and gives these in the order of the tasks. */
     static int[] ordinals(List<Object> tasks, SourceFiles files, Configuration conf) throws Exception {
-        List<Object[]> found = new ArrayList<>();
+        List<SourceFiles.Found> found = new ArrayList<>();
         FileStatus[] statuses = new FileStatus[tasks.size()];
         for (int i = 0; i < statuses.length; i++) {
             Object file = file(tasks.get(i));
             statuses[i] = new FileStatus(DataFiles.length(file), false, 0, 0L, 0L, DataFiles.qualified(DataFiles.location(file), conf));
-            found.add(new Object[] {statuses[i], null, false});
+            found.add(new SourceFiles.Found(statuses[i], null, false));
         }
         files.list(found);
         int[] result = new int[statuses.length];

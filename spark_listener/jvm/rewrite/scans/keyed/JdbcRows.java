@@ -62,14 +62,14 @@ final class JdbcRows extends KeyedSource {
             throw new Refused(NAME, "its key has " + columns.size() + " columns; rows are followed by keys of up to " + MOST_COLUMNS);
         }
         KeyColumn first = columns.get(0);
-        return columns.size() == 1 && first.kind.equals("int") ? byNumber(first, look, rewriter) : byKey(columns, look, scan, operator, rewriter);
+        return columns.size() == 1 && first.kind().equals("int") ? byNumber(first, look, rewriter) : byKey(columns, look, scan, operator, rewriter);
     }
 
     private static Keyed byNumber(KeyColumn key, TableLook look, Rewriter rewriter) {
-        String name = key.column.name();
+        String name = key.column().name();
         TaskFault met = new TaskFault(
             NAME, "the key " + name + " of a row is null, less than 0 or the greatest BIGINT, which no reference holds", rewriter.capture.reports);
-        Expression reference = new RecordKey(Scala.seq(wide(key.column)), Long.MAX_VALUE - 1L, met);
+        Expression reference = new RecordKey(Scala.seq(wide(key.column())), Long.MAX_VALUE - 1L, met);
         return new Keyed(reference, described("key", name, look));
     }
 
@@ -79,9 +79,9 @@ final class JdbcRows extends KeyedSource {
         String[] recorded = new String[columns.size()];
         for (int i = 0; i < recorded.length; i++) {
             KeyColumn column = columns.get(i);
-            recorded[i] = column.recorded;
+            recorded[i] = column.recorded();
             values.add(column.value());
-            stated.add(Arrays.asList(new Object[] {column.column.name(), column.kind}));
+            stated.add(Arrays.asList(new Object[] {column.column().name(), column.kind()}));
         }
         Boundary boundary = rewriter.boundary(SegmentSpec.KEYS, operator, scan);
         boundary.column("key", null, 0L);

@@ -48,14 +48,14 @@ final class KafkaRecords extends KeyedSource {
         if (!(look instanceof TopicLook known)) {
             throw new Refused(NAME, "the partitions of the topic are not known (" + look + "): its lineage is by dataset");
         }
-        if (known.partitions > MOST) {
+        if (known.partitions() > MOST) {
             throw new Refused(NAME, "the topic has more than " + MOST + " partitions: its lineage is by dataset");
         }
         TaskFault met = new TaskFault(NAME, "a record is of a partition that was made since, or has an offset beyond 2^40, which no reference holds", capture.reports);
         List<Attribute> place = new ArrayList<>();
         place.add(partition);
         place.add(offset);
-        Expression reference = new TopicOffset(Scala.seq(place), known.partitions, met);
+        Expression reference = new TopicOffset(Scala.seq(place), known.partitions(), met);
         return new Keyed(reference, described(known));
     }
 
@@ -73,10 +73,10 @@ final class KafkaRecords extends KeyedSource {
 
     private static Map<String, Object> described(TopicLook look) {
         List<Map<String, Object>> files = new ArrayList<>();
-        for (int partition = 0; partition < look.partitions; partition++) {
+        for (int partition = 0; partition < look.partitions(); partition++) {
             Map<String, Object> file = new LinkedHashMap<>();
             file.put("ordinal", partition);
-            file.put("within", look.id + "/" + partition);
+            file.put("within", look.id() + "/" + partition);
             file.put("length", 0L);
             file.put("modified", 0L);
             files.add(file);

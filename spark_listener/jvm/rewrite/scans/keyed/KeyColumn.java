@@ -14,20 +14,11 @@ import org.apache.spark.sql.types.DecimalType;
 
 /**
  * A column of a table's key. The types in Spark and in the database decide how its values are compared (docs: capture
- * format, section 3). A type is refused if Spark may read two values of the database as one.
+ * format, section 3). A type is refused if Spark may read two values of the database as one. `kind` is its kind in the
+ * manifest, and `recorded` its value in the form of the recorder.
  */
-final class KeyColumn {
+record KeyColumn(Attribute column, String kind, String recorded) {
     private static final String NAME = "JDBC";
-
-    final Attribute column;
-    final String kind; // as manifests state it
-    final String recorded; // as the recorder takes it
-
-    private KeyColumn(Attribute column, String kind, String recorded) {
-        this.column = column;
-        this.kind = kind;
-        this.recorded = recorded;
-    }
 
     /** `stated`: the type in PostgreSQL's words; null: the database did not say. */
     static KeyColumn of(Attribute column, String stated) {

@@ -7,12 +7,4 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
  * Identifies the records of a scan by values of their own: the expression of the reference, and the entry of the source
  * in the manifest.
  */
-public final class Keyed {
-    public final Expression reference;
-    public final Map<String, Object> described;
-
-    Keyed(Expression reference, Map<String, Object> described) {
-        this.reference = reference;
-        this.described = described;
-    }
-}
+public record Keyed(Expression reference, Map<String, Object> described) {}

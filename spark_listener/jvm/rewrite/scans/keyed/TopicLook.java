@@ -14,16 +14,8 @@ import org.apache.spark.sql.sources.BaseRelation;
  * The details of a topic before it is read: the number of its partitions, and its id, so that a trace recognizes the
  * topic. The client belongs to the program's connector, and its methods are called by name.
  */
-final class TopicLook {
+record TopicLook(int partitions, String id) {
     private static final String NO_ID = "AAAAAAAAAAAAAAAAAAAAAA";
-
-    final int partitions;
-    final String id;
-
-    private TopicLook(int partitions, String id) {
-        this.partitions = partitions;
-        this.id = id;
-    }
 
     /** A TopicLook, or a String with the reason if there is none. */
     static Object of(BaseRelation relation, final Map<String, String> parameters, final String topic) {
