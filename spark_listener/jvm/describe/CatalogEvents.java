@@ -1,6 +1,5 @@
 package headwater.describe;
 
-import java.util.Iterator;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

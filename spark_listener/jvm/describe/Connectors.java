@@ -4,7 +4,6 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import headwater.shim.Untyped;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

@@ -13,7 +13,6 @@ import headwater.text.ExpressionText;
 import headwater.text.OperatorText;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

@@ -1,7 +1,6 @@
 package headwater.describe;
 
 import headwater.shim.Scala;
-import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;

@@ -12,7 +12,6 @@ import headwater.source.SourceFiles;
 import headwater.text.LeafSources;
 import java.net.URI;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;

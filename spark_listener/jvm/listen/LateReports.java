@@ -2,7 +2,6 @@ package headwater.listen;
 
 import headwater.shim.Scala;
 import headwater.tap.Reports;
-import java.util.List;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.util.AccumulatorContext;

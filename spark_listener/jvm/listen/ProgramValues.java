@@ -4,7 +4,6 @@ import headwater.rewrite.core.Capture;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;

@@ -11,7 +11,6 @@ import headwater.rewrite.delta.TableWrite;
 import headwater.shim.Scala;
 import headwater.shim.Untyped;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

@@ -3,7 +3,6 @@ package headwater.replay;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

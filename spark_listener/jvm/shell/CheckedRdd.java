@@ -4,7 +4,6 @@ import headwater.source.HadoopFiles;
 import headwater.source.ReadAgain;
 import java.util.List;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.Dependency;
 import org.apache.spark.Partition;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;

@@ -14,7 +14,6 @@ import org.apache.hadoop.mapred.FileInputFormat;
 import org.apache.hadoop.mapred.FileSplit;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.lib.input.CombineFileSplit;
-import org.apache.spark.Dependency;
 import org.apache.spark.Partition;
 import org.apache.spark.rdd.HadoopPartition;
 import org.apache.spark.rdd.HadoopRDD;

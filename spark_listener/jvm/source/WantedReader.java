@@ -3,7 +3,6 @@ package headwater.source;
 import headwater.shim.Scala;
 import java.io.IOException;
 import java.util.Iterator;
-import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;

@@ -2,7 +2,6 @@ package headwater.rewrite.core;
 
 import headwater.rewrite.nodes.HiddenProject;
 import headwater.shim.Scala;
-import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.ReturnAnswer;
 import org.apache.spark.sql.classic.SparkSession;

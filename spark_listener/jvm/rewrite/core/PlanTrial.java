@@ -3,7 +3,6 @@ package headwater.rewrite.core;
 import headwater.shim.Differences;
 import headwater.shim.OwnExpression;
 import headwater.shim.Scala;
-import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.BindReferences;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;

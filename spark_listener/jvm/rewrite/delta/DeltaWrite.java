@@ -10,7 +10,6 @@ import headwater.rewrite.nodes.HiddenProject;
 import headwater.shim.Scala;
 import headwater.tap.SegmentSpec;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;

@@ -5,7 +5,6 @@ import headwater.rewrite.kept.CacheRewrite;
 import headwater.rewrite.kept.Checkpoints;
 import headwater.rewrite.nodes.UnshownProject;
 import headwater.shim.Scala;
-import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Subquery;

@@ -9,7 +9,6 @@ import headwater.shim.Nodes;
 import headwater.shim.Scala;
 import headwater.write.iceberg.TableCommit;
 import headwater.write.iceberg.TrackedWrite;
-import java.util.List;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;

@@ -1,7 +1,6 @@
 package headwater.rewrite.kept;
 
 import headwater.rewrite.core.Capture;
-import headwater.shim.Frames;
 import headwater.shim.Scala;
 import java.util.List;
 import org.apache.spark.sql.Dataset;

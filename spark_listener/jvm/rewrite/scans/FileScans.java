@@ -8,7 +8,6 @@ import headwater.shim.Nodes;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.SparkSession;

@@ -1,7 +1,6 @@
 package headwater.rewrite.scans;
 
 import headwater.shim.Scala;
-import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;

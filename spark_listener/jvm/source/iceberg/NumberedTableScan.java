@@ -1,9 +1,7 @@
 package headwater.source.iceberg;
 
-import headwater.shim.Accessors;
 import headwater.source.SourceFiles;
 import headwater.tap.Reports;
-import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.connector.metric.CustomMetric;

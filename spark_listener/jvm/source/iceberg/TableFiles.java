@@ -5,7 +5,6 @@ import headwater.shim.DataFiles;
 import headwater.source.SourceFiles;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Iterator;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;

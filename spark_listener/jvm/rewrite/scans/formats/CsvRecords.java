@@ -3,7 +3,6 @@ package headwater.rewrite.scans.formats;
 import headwater.shim.Scala;
 import headwater.write.LineCheck;
 import headwater.write.RowCheck;
-import java.util.Iterator;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.FileFormat;

@@ -2,7 +2,6 @@ package headwater.rewrite.scans.formats;
 
 import headwater.shim.Scala;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.execution.datasources.FileFormat;

@@ -8,7 +8,6 @@ import headwater.tap.TaskFault;
 import headwater.tap.TopicOffset;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;

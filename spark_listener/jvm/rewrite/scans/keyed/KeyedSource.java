@@ -2,7 +2,6 @@ package headwater.rewrite.scans.keyed;
 
 import headwater.rewrite.core.Rewriter;
 import headwater.shim.Scala;
-import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
