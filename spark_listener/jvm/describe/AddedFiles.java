@@ -1,6 +1,7 @@
 package headwater.describe;
 
 import headwater.rewrite.core.Capture;
+import headwater.shim.Parts;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -50,10 +51,8 @@ final class AddedFiles {
         for (List<Map<String, Object>> own : (files == null ? new HashMap<String, List<Map<String, Object>>>() : files).values()) {
             for (Map<String, Object> file : own) {
                 if (file.containsKey("first")) {
-                    Map<String, Object> entry = new LinkedHashMap<>();
-                    entry.put("path", file.get("path"));
-                    entry.put("first", file.get("first"));
-                    entry.put("version", file.get("version"));
+                    Map<String, Object> entry = Parts.of(
+                        "path", file.get("path"), "first", file.get("first"), "version", file.get("version"));
                     entry.put("added", file.get("version")); // in Delta, the commit that adds a file also numbers its rows
                     result.add(entry);
                 }

@@ -1,6 +1,7 @@
 package headwater.describe;
 
 import headwater.shim.Accessors;
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import headwater.shim.Untyped;
 import headwater.text.ExpressionText;
@@ -76,9 +77,7 @@ final class ChangedColumns {
             choice.add(expressions.of(condition));
             choice.add(expressions.of(update));
             choice.add(expressions.of((Expression) column));
-            Map<String, Object> chosen = new LinkedHashMap<>();
-            chosen.put("fn", "if");
-            chosen.put("args", choice);
+            Map<String, Object> chosen = Parts.of("fn", "if", "args", choice);
             add(result, column.name(), chosen);
         }
         return result;
@@ -122,9 +121,7 @@ final class ChangedColumns {
             columns.add(new LinkedHashMap<>(column));
             Object arguments = made.get(((String) names[i]).toLowerCase(Locale.ROOT));
             if (arguments != null) {
-                Map<String, Object> expression = new LinkedHashMap<>();
-                expression.put("fn", "merge");
-                expression.put("args", arguments);
+                Map<String, Object> expression = Parts.of("fn", "merge", "args", arguments);
                 column.put("expr", expression);
                 defines.add(column);
             }

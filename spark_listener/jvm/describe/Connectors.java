@@ -1,6 +1,7 @@
 package headwater.describe;
 
 import com.fasterxml.jackson.core.type.TypeReference;
+import headwater.shim.Parts;
 import headwater.shim.Untyped;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
@@ -58,11 +59,9 @@ final class Connectors {
     }
 
     private static Map<String, Object> jdbc(Map<String, Object> options) {
-        Map<String, Object> about = new LinkedHashMap<>();
-        about.put("url", options.get("url"));
-        about.put("dbtable", options.get("dbtable"));
-        about.put("query", options.get("query"));
-        about.put("prepare", options.get("preparequery"));
+        Map<String, Object> about = Parts.of(
+            "url", options.get("url"), "dbtable", options.get("dbtable"), "query", options.get("query"),
+            "prepare", options.get("preparequery"));
         return described("jdbc", about);
     }
 
@@ -79,9 +78,7 @@ final class Connectors {
         } else if (options.get("assign") != null) {
             topics.addAll(assigned(String.valueOf(options.get("assign"))));
         }
-        Map<String, Object> about = new LinkedHashMap<>();
-        about.put("servers", servers);
-        about.put("topics", topics);
+        Map<String, Object> about = Parts.of("servers", servers, "topics", topics);
         return described("kafka", about);
     }
 

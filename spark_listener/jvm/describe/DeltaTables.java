@@ -1,11 +1,11 @@
 package headwater.describe;
 
 import headwater.shim.Accessors;
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -39,9 +39,8 @@ final class DeltaTables {
         if (columns == null) {
             return null;
         }
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("path", String.valueOf(Accessors.get(clone, "targetPath")));
-        result.put("format", "delta");
+        Map<String, Object> result = Parts.of(
+            "path", String.valueOf(Accessors.get(clone, "targetPath")), "format", "delta");
         Object table = Accessors.get(command, "table");
         if (table instanceof CatalogTable catalogTable && catalogTable.identifier().table().indexOf('/') < 0) {
             Tables.name(catalogTable, result);
@@ -66,9 +65,8 @@ final class DeltaTables {
         if (source == null) {
             return null;
         }
-        Map<String, Object> described = new LinkedHashMap<>();
-        described.put("path", path(source));
-        described.put("format", String.valueOf(Accessors.get(source, "format")).toLowerCase(Locale.ROOT));
+        Map<String, Object> described = Parts.of(
+            "path", path(source), "format", String.valueOf(Accessors.get(source, "format")).toLowerCase(Locale.ROOT));
         Object columns = Accessors.get(source, "schema");
         if (columns instanceof StructType struct) {
             described.put("columns", SourceList.columns(struct));
@@ -105,9 +103,7 @@ final class DeltaTables {
         if (path == null) {
             return null;
         }
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("path", String.valueOf(path));
-        result.put("format", "delta");
+        Map<String, Object> result = Parts.of("path", String.valueOf(path), "format", "delta");
         Object table = Accessors.get(relation, "catalogTableOpt");
         if (table instanceof Option<?> option && option.isDefined()) {
             Tables.name((CatalogTable) option.get(), result);

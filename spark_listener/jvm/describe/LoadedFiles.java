@@ -1,9 +1,9 @@
 package headwater.describe;
 
 import headwater.shim.Accessors;
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
@@ -44,9 +44,8 @@ public final class LoadedFiles {
         if (!is(command)) {
             return null;
         }
-        Map<String, Object> source = new LinkedHashMap<>();
-        source.put("source", 0);
-        source.put("path", withoutWildcards(qualified(command, conf)).toString());
+        Map<String, Object> source = Parts.of(
+            "source", 0, "path", withoutWildcards(qualified(command, conf)).toString());
         List<Map<String, Object>> result = new ArrayList<>();
         result.add(source);
         return result;

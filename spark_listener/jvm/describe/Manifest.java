@@ -3,6 +3,7 @@ package headwater.describe;
 import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.delta.TableWrite;
+import headwater.shim.Parts;
 import headwater.shim.Untyped;
 import headwater.source.SourceFiles;
 import headwater.tap.Report;
@@ -112,14 +113,9 @@ public final class Manifest {
 
     private static Map<String, Object> head(Capture capture, PlanDescription description, long execution) {
         Map<String, Object> plan = description.parts();
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("format", FORMAT);
-        result.put("capture", capture.id);
-        result.put("execution", execution);
-        result.put("sources", plan.get("sources"));
-        result.put("operators", plan.get("operators"));
-        result.put("sink", plan.get("sink"));
-        return result;
+        return Parts.of(
+            "format", FORMAT, "capture", capture.id, "execution", execution, "sources", plan.get("sources"),
+            "operators", plan.get("operators"), "sink", plan.get("sink"));
     }
 
     /**
@@ -166,17 +162,10 @@ public final class Manifest {
     }
 
     static Map<String, Object> segment(Report report) {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("name", report.segmentName());
-        result.put("boundary", report.boundary);
-        result.put("stage", report.stage);
-        result.put("stage_attempt", report.stageAttempt);
-        result.put("partition", report.partition);
-        result.put("attempt", report.attempt);
-        result.put("rows", report.rows);
-        result.put("bytes", report.bytes);
-        result.put("sha256", report.sha256);
-        return result;
+        return Parts.of(
+            "name", report.segmentName(), "boundary", report.boundary, "stage", report.stage,
+            "stage_attempt", report.stageAttempt, "partition", report.partition, "attempt", report.attempt,
+            "rows", report.rows, "bytes", report.bytes, "sha256", report.sha256);
     }
 
     /** The boundaries. Each operator also gets the number of its boundary. */
@@ -195,11 +184,8 @@ public final class Manifest {
         if (!aside) {
             operators.get(operator).put("boundary", number);
         }
-        Map<String, Object> described = new LinkedHashMap<>();
-        described.put("boundary", number);
-        described.put("kind", boundary.kind);
-        described.put("operator", operator);
-        described.put("columns", columns);
+        Map<String, Object> described = Parts.of(
+            "boundary", number, "kind", boundary.kind, "operator", operator, "columns", columns);
         if (boundary.derived != null) {
             described.put("derived", derived(boundary));
         }
@@ -250,11 +236,9 @@ public final class Manifest {
             if (source == null || !seen.add(report.source + "/" + report.splitOrdinal)) {
                 continue; // a split that several tasks read
             }
-            Map<String, Object> split = new LinkedHashMap<>();
-            split.put("ordinal", report.splitOrdinal);
-            split.put("path", report.splitPath);
-            split.put("start", report.splitStart);
-            split.put("length", report.splitLength);
+            Map<String, Object> split = Parts.of(
+                "ordinal", report.splitOrdinal, "path", report.splitPath, "start", report.splitStart,
+                "length", report.splitLength);
             Untyped.maps(source.get("splits")).add(split);
         }
     }
@@ -266,12 +250,9 @@ public final class Manifest {
             bytes += ((Long) segment.get("bytes"));
             rows += ((Long) segment.get("rows"));
         }
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("planning_ms", capture.planningNanos / 1000000.0);
-        result.put("tasks_ms", taskNanos(capture) / 1000000.0);
-        result.put("bytes", bytes);
-        result.put("rows", rows);
-        return result;
+        return Parts.of(
+            "planning_ms", capture.planningNanos / 1000000.0, "tasks_ms", taskNanos(capture) / 1000000.0,
+            "bytes", bytes, "rows", rows);
     }
 
     /** The processor time of the taps in all task attempts that count. */

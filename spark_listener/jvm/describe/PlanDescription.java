@@ -6,6 +6,7 @@ import headwater.rewrite.core.Inputs;
 import headwater.rewrite.families.Families;
 import headwater.rewrite.kept.Materialized;
 import headwater.rewrite.delta.TableWrite;
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import headwater.shim.Untyped;
 import headwater.text.Behaviour;
@@ -98,12 +99,8 @@ public final class PlanDescription {
 
     /** The parts `operators`, `sources`, `sink` (null: nothing is written) and `command` (null: a plain query). */
     public Map<String, Object> parts() {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("operators", operators);
-        result.put("sources", all.list());
-        result.put("sink", sink);
-        result.put("command", command);
-        result.put("output", output(plan));
+        Map<String, Object> result = Parts.of(
+            "operators", operators, "sources", all.list(), "sink", sink, "command", command, "output", output(plan));
         if (leftOut > 0) {
             result.put("left_out", leftOut);
         }

@@ -6,6 +6,7 @@ import headwater.rewrite.iceberg.TableScans;
 import headwater.rewrite.scans.FileScans;
 import headwater.rewrite.scans.formats.RecordFormat;
 import headwater.rewrite.scans.formats.RecordFormats;
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import headwater.source.MemoryRelation;
 import headwater.source.SourceFiles;
@@ -240,13 +241,10 @@ public final class SourceList implements LeafSources {
     private static List<Map<String, Object>> listed(SourceFiles files, StructType partition) {
         List<Map<String, Object>> result = new ArrayList<>();
         for (SourceFiles.Entry entry : files.entries()) {
-            Map<String, Object> file = new LinkedHashMap<>();
-            file.put("ordinal", entry.ordinal());
-            file.put("ordinals", entry.ordinals());
-            file.put("path", entry.path());
-            file.put("length", entry.length());
-            file.put("modified", entry.modified());
-            file.put("partition", values(entry.partition(), partition));
+            Map<String, Object> file = Parts.of(
+                "ordinal", entry.ordinal(), "ordinals", entry.ordinals(), "path", entry.path(),
+                "length", entry.length(), "modified", entry.modified(),
+                "partition", values(entry.partition(), partition));
             result.add(file);
         }
         return result;
@@ -278,9 +276,7 @@ public final class SourceList implements LeafSources {
         List<Map<String, Object>> result = new ArrayList<>();
         StructField[] fields = schema.fields();
         for (StructField field : fields) {
-            Map<String, Object> column = new LinkedHashMap<>();
-            column.put("name", field.name());
-            column.put("type", field.dataType().catalogString());
+            Map<String, Object> column = Parts.of("name", field.name(), "type", field.dataType().catalogString());
             if (field.metadata().contains("EXISTS_DEFAULT")) {
                 column.put("default", true);
             }

@@ -1,6 +1,7 @@
 package headwater.describe;
 
 import headwater.shim.Accessors;
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -61,11 +62,10 @@ final class TableText {
         }
         if (plan instanceof LogicalRelation relation && relation.relation() instanceof HadoopFsRelation files) {
             List<Path> roots = Scala.list(files.location().rootPaths());
-            Map<String, Object> result = new LinkedHashMap<>();
-            result.put("path", roots.isEmpty() ? null : roots.get(0).toString());
-            result.put("format", format(files, SourceList.format(files.fileFormat())));
-            result.put("columns", SourceList.columns(files.schema()));
-            return result;
+            return Parts.of(
+                "path", roots.isEmpty() ? null : roots.get(0).toString(),
+                "format", format(files, SourceList.format(files.fileFormat())),
+                "columns", SourceList.columns(files.schema()));
         }
         List<LogicalPlan> below = Scala.list(plan.children());
         return below.size() == 1 ? target(below.get(0)) : null;

@@ -1,14 +1,11 @@
 package headwater.listen;
 
-import java.util.LinkedHashMap;
+import headwater.shim.Parts;
 import java.util.Map;
 
 /** The SparkContext stopped. */
 record ApplicationEnd(long time) implements Described {
     public Map<String, Object> describe() {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("event", "application_end");
-        result.put("time", time);
-        return result;
+        return Parts.of("event", "application_end", "time", time);
     }
 }

@@ -2,6 +2,7 @@ package headwater.listen;
 
 import headwater.describe.LoadedFiles;
 import headwater.shim.Accessors;
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import headwater.shim.Untyped;
 import java.lang.reflect.Array;
@@ -107,11 +108,7 @@ final class DStreams {
     }
 
     private static Map<String, Object> of(String event, Operation operation) {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("event", event);
-        result.put("run", operation.key);
-        result.put("parts", true);
-        return result;
+        return Parts.of("event", event, "run", operation.key, "parts", true);
     }
 
     /** The sources up to the time of a batch. Null if there was none yet. Spark counts no rows of files. */
@@ -120,9 +117,7 @@ final class DStreams {
         for (Map.Entry<Object, String> input : operation.inputs.entrySet()) {
             Object info = counted == null ? null : counted.get(input.getKey());
             Object rows = info == null ? null : Accessors.get(info, "numRecords");
-            Map<String, Object> source = new LinkedHashMap<>();
-            source.put("source", input.getValue());
-            source.put("offset", time);
+            Map<String, Object> source = Parts.of("source", input.getValue(), "offset", time);
             if (counted != null) {
                 source.put("rows", rows instanceof Long number && number > 0L ? rows : null);
             }

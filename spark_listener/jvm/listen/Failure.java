@@ -1,8 +1,8 @@
 package headwater.listen;
 
+import headwater.shim.Parts;
 import java.io.InterruptedIOException;
 import java.nio.channels.ClosedByInterruptException;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.SparkException;
 
@@ -14,11 +14,10 @@ final class Failure {
 
     /** `failure` may be null, where only its message is known. */
     static Map<String, Object> describe(Throwable failure, String message) {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("class", failure == null ? null : failure.getClass().getName());
-        result.put("message", failure == null ? message : String.valueOf(failure.getMessage()));
-        result.put("cancelled", cancelled(failure));
-        return result;
+        return Parts.of(
+            "class", failure == null ? null : failure.getClass().getName(),
+            "message", failure == null ? message : String.valueOf(failure.getMessage()),
+            "cancelled", cancelled(failure));
     }
 
     /** Whether somebody ended it (its job group, its stream, its thread), as opposed to a fault of it. */

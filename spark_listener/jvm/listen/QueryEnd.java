@@ -8,6 +8,7 @@ import headwater.describe.PlanDescription;
 import headwater.describe.TableChanges;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.delta.TableWrite;
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import headwater.shim.Untyped;
 import java.util.ArrayList;
@@ -65,11 +66,9 @@ final class QueryEnd implements Described {
     }
 
     public Map<String, Object> describe() {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("event", "query_end");
-        result.put("execution", event.executionId());
-        result.put("time", event.time());
-        result.put("stream", event.qe() == null ? null : StreamStart.runOf(event.qe()));
+        Map<String, Object> result = Parts.of(
+            "event", "query_end", "execution", event.executionId(), "time", event.time(),
+            "stream", event.qe() == null ? null : StreamStart.runOf(event.qe()));
         Map<String, Object> error = error();
         result.put("error", error);
         result.put("plan", null);

@@ -1,7 +1,7 @@
 package headwater.listen;
 
+import headwater.shim.Parts;
 import headwater.shim.Scala;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 
@@ -24,10 +24,7 @@ final class QueryStart implements Described {
     }
 
     public Map<String, Object> describe() {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("event", "query_start");
-        result.put("execution", execution);
-        result.put("time", time);
+        Map<String, Object> result = Parts.of("event", "query_start", "execution", execution, "time", time);
         result.put("description", description); // the user's own, where there is one
         result.put("call", details == null ? "" : details.split("\n", 2)[0]); // the method of Spark that began it
         result.put("root", root);

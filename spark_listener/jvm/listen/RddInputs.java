@@ -1,10 +1,10 @@
 package headwater.listen;
 
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -59,9 +59,7 @@ final class RddInputs {
             if (!seen.add(rdd.id())) {
                 continue;
             }
-            Map<String, Object> described = new LinkedHashMap<>();
-            described.put("id", rdd.id());
-            described.put("kind", rdd.getClass().getSimpleName());
+            Map<String, Object> described = Parts.of("id", rdd.id(), "kind", rdd.getClass().getSimpleName());
             result.add(described);
             if (result.size() > RDDS) {
                 described.put("kind", "more");
@@ -108,10 +106,8 @@ final class RddInputs {
             for (int j = 0; j < infos.size() && result.size() <= RDDS; j++) {
                 RDDInfo info = infos.get(j);
                 if (seen.add(info.id())) {
-                    Map<String, Object> described = new LinkedHashMap<>();
-                    described.put("id", info.id());
-                    described.put("name", info.name());
-                    described.put("parents", Scala.list(info.parentIds()));
+                    Map<String, Object> described = Parts.of(
+                        "id", info.id(), "name", info.name(), "parents", Scala.list(info.parentIds()));
                     result.add(described);
                 }
             }

@@ -1,6 +1,6 @@
 package headwater.listen;
 
-import java.util.LinkedHashMap;
+import headwater.shim.Parts;
 import java.util.Map;
 import org.apache.spark.scheduler.JobFailed;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
@@ -11,13 +11,9 @@ import org.apache.spark.scheduler.SparkListenerJobEnd;
  */
 record RddJob(SparkListenerJobEnd end, String save, StageLog stages) implements Described {
     public Map<String, Object> describe() {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("event", "rdd_job");
-        result.put("job", end.jobId());
-        result.put("time", end.time());
-        result.put("save", save);
-        result.put("error", end.jobResult() instanceof JobFailed jobFailed ? Failure.describe(jobFailed.exception(), null) : null);
-        result.put("stages", stages == null ? null : stages.describe());
-        return result;
+        return Parts.of(
+            "event", "rdd_job", "job", end.jobId(), "time", end.time(), "save", save,
+            "error", end.jobResult() instanceof JobFailed jobFailed ? Failure.describe(jobFailed.exception(), null) : null,
+            "stages", stages == null ? null : stages.describe());
     }
 }

@@ -1,7 +1,7 @@
 package headwater.listen;
 
+import headwater.shim.Parts;
 import headwater.shim.Scala;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.scheduler.SparkListenerJobStart;
@@ -35,15 +35,8 @@ final class RddJobStart implements Described {
     }
 
     public Map<String, Object> describe() {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("event", "rdd_job_start");
-        result.put("job", job);
-        result.put("time", time);
-        result.put("name", name);
-        result.put("call", call);
-        result.put("rdds", rdds);
-        result.put("looks", looks);
-        result.put("batch", batch);
-        return result;
+        return Parts.of(
+            "event", "rdd_job_start", "job", job, "time", time, "name", name, "call", call, "rdds", rdds,
+            "looks", looks, "batch", batch);
     }
 }

@@ -1,5 +1,6 @@
 package headwater.listen;
 
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import headwater.shim.Untyped;
 import java.util.ArrayList;
@@ -48,16 +49,10 @@ final class StageLog {
             more++;
             return;
         }
-        Map<String, Object> stage = new LinkedHashMap<>();
-        stage.put("stage", info.stageId());
-        stage.put("attempt", info.attemptNumber());
-        stage.put("call", info.name());
-        stage.put("tasks", info.numTasks());
-        stage.put("failed", 0);
-        stage.put("started", Scala.orNull(info.submissionTime()));
-        stage.put("ended", null);
-        stage.put("error", null);
-        stage.put("shown", new ArrayList<>());
+        Map<String, Object> stage = Parts.of(
+            "stage", info.stageId(), "attempt", info.attemptNumber(), "call", info.name(), "tasks", info.numTasks(),
+            "failed", 0, "started", Scala.orNull(info.submissionTime()), "ended", null, "error", null,
+            "shown", new ArrayList<>());
         stages.put(key(info.stageId(), info.attemptNumber()), stage);
     }
 
@@ -83,13 +78,10 @@ final class StageLog {
             return;
         }
         tasks++;
-        Map<String, Object> task = new LinkedHashMap<>();
-        task.put("task", info.taskId());
-        task.put("partition", info.index());
-        task.put("attempt", info.attemptNumber());
-        task.put("state", info.successful() ? "COMPLETE" : info.killed() ? "ABORT" : "FAIL");
-        task.put("started", info.launchTime());
-        task.put("ended", info.finishTime());
+        Map<String, Object> task = Parts.of(
+            "task", info.taskId(), "partition", info.index(), "attempt", info.attemptNumber(),
+            "state", info.successful() ? "COMPLETE" : info.killed() ? "ABORT" : "FAIL", "started", info.launchTime(),
+            "ended", info.finishTime());
         shown.add(task);
     }
 
@@ -105,10 +97,7 @@ final class StageLog {
             stage.put("shown", new ArrayList<>(Untyped.maps(stage.get("shown"))));
             all.add(stage);
         }
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("stages", all);
-        result.put("more", more);
-        return result;
+        return Parts.of("stages", all, "more", more);
     }
 
     private List<Object> parents(Integer stage) {

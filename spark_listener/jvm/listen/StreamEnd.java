@@ -1,7 +1,7 @@
 package headwater.listen;
 
+import headwater.shim.Parts;
 import headwater.shim.Scala;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
@@ -15,10 +15,7 @@ final class StreamEnd implements Described {
     }
 
     public Map<String, Object> describe() {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("event", "stream_end");
-        result.put("run", event.runId().toString());
-        result.put("time", time);
+        Map<String, Object> result = Parts.of("event", "stream_end", "run", event.runId().toString(), "time", time);
         Object error = Scala.orNull(event.exception());
         result.put("error", error == null ? null : Failure.describe(null, String.valueOf(error)));
         return result;

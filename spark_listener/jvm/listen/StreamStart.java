@@ -2,7 +2,7 @@ package headwater.listen;
 
 import headwater.describe.StreamText;
 import headwater.shim.Accessors;
-import java.util.LinkedHashMap;
+import headwater.shim.Parts;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -50,15 +50,9 @@ final class StreamStart implements Described {
     }
 
     public Map<String, Object> describe() {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("event", "stream_start");
-        result.put("run", event.runId().toString());
-        result.put("name", event.name());
-        result.put("time", event.timestamp());
-        result.put("sink", sink);
-        result.put("table", table);
-        result.put("ends", ends);
-        return result;
+        return Parts.of(
+            "event", "stream_start", "run", event.runId().toString(), "name", event.name(), "time", event.timestamp(),
+            "sink", sink, "table", table, "ends", ends);
     }
 
     /** The run of the stream that a query is a batch of; null for any other. */

@@ -1,7 +1,7 @@
 package headwater.source;
 
+import headwater.shim.Parts;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -25,17 +25,12 @@ public final class MemoryRelation {
     }
 
     public Map<String, Object> describe() {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("path", path);
-        result.put("format", "local");
+        Map<String, Object> result = Parts.of("path", path, "format", "local");
         List<Map<String, Object>> files = new ArrayList<>();
         for (int i = 0; i < Math.max(1, partitions); i++) {
-            Map<String, Object> file = new LinkedHashMap<>();
-            file.put("ordinal", i);
-            file.put("ordinals", 1);
-            file.put("path", partitions == 0 ? path : path + "/" + i);
-            file.put("length", 0L);
-            file.put("modified", 0L);
+            Map<String, Object> file = Parts.of(
+                "ordinal", i, "ordinals", 1, "path", partitions == 0 ? path : path + "/" + i, "length", 0L,
+                "modified", 0L);
             files.add(file);
         }
         result.put("files", files);

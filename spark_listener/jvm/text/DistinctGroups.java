@@ -1,10 +1,10 @@
 package headwater.text;
 
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -91,15 +91,12 @@ final class DistinctGroups {
         while (all.hasNext()) {
             Object number = all.next();
             Object[] wanted = known.get(number);
-            Map<String, Object> function = new LinkedHashMap<>();
-            function.put("fn", "rows");
-            function.put("args", new ArrayList<>());
-            function.put("aggregate", true);
-            function.put("filter", expressions.of((Expression) wanted[1]));
-            Map<String, Object> definition = new LinkedHashMap<>();
-            definition.put("attr", number((Attribute) ((EqualTo) wanted[0]).left(), number));
-            definition.put("name", "rows of DISTINCT " + number);
-            definition.put("expr", function);
+            Map<String, Object> function = Parts.of(
+                "fn", "rows", "args", new ArrayList<>(), "aggregate", true,
+                "filter", expressions.of((Expression) wanted[1]));
+            Map<String, Object> definition = Parts.of(
+                "attr", number((Attribute) ((EqualTo) wanted[0]).left(), number), "name", "rows of DISTINCT " + number,
+                "expr", function);
             result.add(definition);
         }
         return result;

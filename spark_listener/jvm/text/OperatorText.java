@@ -1,8 +1,8 @@
 package headwater.text;
 
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -81,10 +81,7 @@ public final class OperatorText {
     /** A column that is one of several expressions, by where the row comes from. */
     public static Map<String, Object> choice(String function, Attribute column, List<Map<String, Object>> arguments) {
         Map<String, Object> definition = named(column);
-        Map<String, Object> expression = new LinkedHashMap<>();
-        expression.put("fn", function);
-        expression.put("args", arguments);
-        expression.put("type", definition.get("type"));
+        Map<String, Object> expression = Parts.of("fn", function, "args", arguments, "type", definition.get("type"));
         definition.put("expr", expression);
         return definition;
     }
@@ -109,10 +106,8 @@ public final class OperatorText {
     }
 
     public static Map<String, Object> named(Attribute attribute) {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("attr", attribute.exprId().id());
-        result.put("name", attribute.name());
-        result.put("type", String.valueOf(ExpressionText.type(attribute)));
-        return result;
+        return Parts.of(
+            "attr", attribute.exprId().id(), "name", attribute.name(),
+            "type", String.valueOf(ExpressionText.type(attribute)));
     }
 }

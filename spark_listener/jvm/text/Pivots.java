@@ -1,9 +1,9 @@
 package headwater.text;
 
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -90,28 +90,17 @@ final class Pivots {
         List<Map<String, Object>> sides = new ArrayList<>();
         sides.add(expressions.of(pivot.pivotColumn()));
         sides.add(expressions.of(new Literal(pivot.pivotColumnValues().apply(place), pivot.pivotColumn().dataType())));
-        Map<String, Object> filter = new LinkedHashMap<>();
-        filter.put("fn", "<=>");
-        filter.put("args", sides);
-        filter.put("type", "boolean");
+        Map<String, Object> filter = Parts.of("fn", "<=>", "args", sides, "type", "boolean");
         List<Map<String, Object>> arguments = new ArrayList<>();
         arguments.add(expressions.of(pivot.valueColumn()));
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("fn", "first");
-        result.put("name", "pivot");
-        result.put("args", arguments);
-        result.put("type", ExpressionText.type(pivot.valueColumn()));
-        result.put("aggregate", true);
-        result.put("filter", filter);
-        return result;
+        return Parts.of(
+            "fn", "first", "name", "pivot", "args", arguments, "type", ExpressionText.type(pivot.valueColumn()),
+            "aggregate", true, "filter", filter);
     }
 
     private static Map<String, Object> column(Attribute array, int place, String type) {
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("fn", "attr");
-        result.put("attr", FIRST + array.exprId().id() * MOST + place);
-        result.put("name", array.name() + "[" + place + "]");
-        result.put("type", type);
-        return result;
+        return Parts.of(
+            "fn", "attr", "attr", FIRST + array.exprId().id() * MOST + place, "name", array.name() + "[" + place + "]",
+            "type", type);
     }
 }

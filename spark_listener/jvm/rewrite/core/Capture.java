@@ -8,6 +8,7 @@ import headwater.rewrite.recomputed.TraceBudget;
 import headwater.rewrite.scans.Listings;
 import headwater.rewrite.scans.formats.SessionOptions;
 import headwater.rewrite.scans.keyed.TableLook;
+import headwater.shim.Parts;
 import headwater.source.LocalRows;
 import headwater.source.MemoryRelation;
 import headwater.source.NumberedRows;
@@ -121,11 +122,7 @@ public final class Capture implements SessionOptions {
     }
 
     public static Map<String, Object> problemOf(String operator, String reason, String kind) {
-        Map<String, Object> problem = new LinkedHashMap<>();
-        problem.put("operator", operator);
-        problem.put("reason", reason);
-        problem.put("kind", kind);
-        return problem;
+        return Parts.of("operator", operator, "reason", reason, "kind", kind);
     }
 
     public Boundary boundary(String kind, int operator, LogicalPlan original) {

@@ -1,5 +1,6 @@
 package headwater.rewrite.delta;
 
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import headwater.shim.Untyped;
 import java.lang.reflect.Method;
@@ -8,7 +9,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -115,11 +115,9 @@ public abstract class TableCommit {
             return null;
         }
         Path relative = new Path(URI.create(String.valueOf(path)));
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("path", (relative.isAbsolute() ? relative : new Path(path(), relative)).toString());
-        result.put("length", length);
-        result.put("modified", modified);
-        result.put("rows", option.get());
+        Map<String, Object> result = Parts.of(
+            "path", (relative.isAbsolute() ? relative : new Path(path(), relative)).toString(), "length", length,
+            "modified", modified, "rows", option.get());
         Object first = get(added, "baseRowId");
         Object version = get(added, "defaultRowCommitVersion");
         if (first instanceof Option<?> ownOption && ownOption.isDefined() && version instanceof Option<?> theOption && theOption.isDefined()) {

@@ -6,13 +6,13 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.kept.RecordedRows;
 import headwater.shim.Nodes;
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import headwater.text.OperatorText;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -54,16 +54,11 @@ public final class RecordedFamily extends Family {
         operator.put("columns", OperatorText.columns(node));
         List<Map<String, Object>> defines = new ArrayList<>();
         for (Attribute column : Scala.list(node.output())) {
-            Map<String, Object> record = new LinkedHashMap<>();
-            record.put("fn", "attr");
-            record.put("attr", RECORD);
-            record.put("name", "value");
+            Map<String, Object> record = Parts.of("fn", "attr", "attr", RECORD, "name", "value");
             List<Map<String, Object>> arguments = new ArrayList<>();
             arguments.add(record);
-            Map<String, Object> expression = new LinkedHashMap<>();
-            expression.put("fn", "user_function");
-            expression.put("name", "createDataFrame");
-            expression.put("args", arguments);
+            Map<String, Object> expression = Parts.of(
+                "fn", "user_function", "name", "createDataFrame", "args", arguments);
             Map<String, Object> definition = OperatorText.named(column);
             definition.put("expr", expression);
             defines.add(definition);

@@ -2,13 +2,13 @@ package headwater.write.iceberg;
 
 import headwater.shim.Accessors;
 import headwater.shim.DataFiles;
+import headwater.shim.Parts;
 import headwater.shim.Untyped;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -60,11 +60,10 @@ public final class TableCommit {
             Iterator<?> files = ((Iterable<?>) added(made).invoke(made, DataFiles.known(table, "io"))).iterator();
             while (files.hasNext() && result.size() <= MOST_NUMBERED) {
                 Object file = files.next();
-                Map<String, Object> entry = new LinkedHashMap<>();
-                entry.put("path", DataFiles.location(file));
-                entry.put("first", DataFiles.known(file, "firstRowId"));
-                entry.put("version", DataFiles.known(file, "dataSequenceNumber"));
-                entry.put("added", DataFiles.known(file, "fileSequenceNumber"));
+                Map<String, Object> entry = Parts.of(
+                    "path", DataFiles.location(file), "first", DataFiles.known(file, "firstRowId"),
+                    "version", DataFiles.known(file, "dataSequenceNumber"),
+                    "added", DataFiles.known(file, "fileSequenceNumber"));
                 result.add(entry);
             }
             return result.size() > MOST_NUMBERED ? new ArrayList<>() : result;

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import headwater.tap.KeyRecorder;
 import headwater.tap.RecordKey;
@@ -113,10 +114,7 @@ final class JdbcRows extends KeyedSource {
         file.put("modified", 0L);
         List<Map<String, Number>> files = new ArrayList<>();
         files.add(file);
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("options", options);
-        result.put("files", files);
-        result.put("splits", new ArrayList<>());
+        Map<String, Object> result = Parts.of("options", options, "files", files, "splits", new ArrayList<>());
         if (look.parts != null) {
             result.put("parts", look.parts);
         }

@@ -3,6 +3,7 @@ package headwater.rewrite.scans.keyed;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
+import headwater.shim.Parts;
 import headwater.shim.Scala;
 import headwater.tap.TaskFault;
 import headwater.tap.TopicOffset;
@@ -73,18 +74,11 @@ final class KafkaRecords extends KeyedSource {
     private static Map<String, Object> described(TopicLook look) {
         List<Map<String, Object>> files = new ArrayList<>();
         for (int partition = 0; partition < look.partitions(); partition++) {
-            Map<String, Object> file = new LinkedHashMap<>();
-            file.put("ordinal", partition);
-            file.put("within", look.id() + "/" + partition);
-            file.put("length", 0L);
-            file.put("modified", 0L);
+            Map<String, Object> file = Parts.of(
+                "ordinal", partition, "within", look.id() + "/" + partition, "length", 0L, "modified", 0L);
             files.add(file);
         }
-        Map<String, Object> result = new LinkedHashMap<>();
-        result.put("options", new LinkedHashMap<>());
-        result.put("files", files);
-        result.put("splits", new ArrayList<>());
-        return result;
+        return Parts.of("options", new LinkedHashMap<>(), "files", files, "splits", new ArrayList<>());
     }
 
     /** Options that a relation of the connector's keeps in a field, by their names in lower case; none where it has no such field. */
