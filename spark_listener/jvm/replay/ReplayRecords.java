@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 
@@ -26,21 +25,18 @@ final class ReplayRecords {
         JsonNode root = new ObjectMapper().readTree(text);
         readRows(root.path("exclude"), excluded);
         readRows(root.path("keep"), kept);
-        for (int i = 0; i < root.path("restrict").size(); i++) {
-            restricted.add(root.path("restrict").get(i).textValue());
+        for (JsonNode place : root.path("restrict")) {
+            restricted.add(place.textValue());
         }
         partials = root.path("partials").path("folder").textValue();
-        for (int i = 0; i < root.path("partials").path("changed").size(); i++) {
-            changed.add(root.path("partials").path("changed").get(i).textValue());
+        for (JsonNode place : root.path("partials").path("changed")) {
+            changed.add(place.textValue());
         }
-        for (Iterator<Map.Entry<String, JsonNode>> files = root.path("edits").fields(); files.hasNext();) {
-            Map.Entry<String, JsonNode> file = files.next();
+        for (Map.Entry<String, JsonNode> file : root.path("edits").properties()) {
             Map<Long, Map<String, String>> rows = new HashMap<>();
-            for (Iterator<Map.Entry<String, JsonNode>> each = file.getValue().fields(); each.hasNext();) {
-                Map.Entry<String, JsonNode> row = each.next();
+            for (Map.Entry<String, JsonNode> row : file.getValue().properties()) {
                 Map<String, String> values = new HashMap<>();
-                for (Iterator<Map.Entry<String, JsonNode>> columns = row.getValue().fields(); columns.hasNext();) {
-                    Map.Entry<String, JsonNode> column = columns.next();
+                for (Map.Entry<String, JsonNode> column : row.getValue().properties()) {
                     values.put(column.getKey(), column.getValue().textValue());
                 }
                 rows.put(Long.valueOf(row.getKey()), values);
@@ -59,8 +55,7 @@ final class ReplayRecords {
     }
 
     private static void readRows(JsonNode files, Map<String, long[]> rows) {
-        for (Iterator<Map.Entry<String, JsonNode>> each = files.fields(); each.hasNext();) {
-            Map.Entry<String, JsonNode> file = each.next();
+        for (Map.Entry<String, JsonNode> file : files.properties()) {
             JsonNode numbers = file.getValue();
             long[] values = new long[numbers.size()];
             for (int i = 0; i < values.length; i++) {
