@@ -167,6 +167,35 @@ class Client(TriggerRequests):
         ]
         return Rows(found["dataset"], columns, records, found["total"], found["note"])
 
+    def diff(
+        self,
+        dataset: str,
+        before: str,
+        after: str = "now",
+        *,
+        key: Sequence[str] = (),
+        changes: Sequence[str] = (),
+        first: int = 50,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """The records in which two versions of a dataset differ, as GraphQL's `VersionDiff`, with values by column.
+
+        A version is a sequence, a snapshot, a run, an instant, or `now`. `changes` are ADDED, REMOVED and CHANGED; all, if none is given.
+        """
+        document = (
+            "query ($d: ID!, $b: String!, $a: String!, $k: [String!], $c: [Change!], $f: Int!, $s: Int!) {"
+            " diff(dataset: $d, before: $b, after: $a, key: $k, changes: $c, first: $f, offset: $s) {"
+            " dataset before { name asOf at runs } after { name asOf at runs } columns { name type } key total added removed changed exact"
+            " incomplete { what reason effect } notes"
+            " entries { change before { file row line values run } after { file row line values run } } } }"
+        )
+        answer = self.execute(document, d=dataset, b=before, a=after, k=list(key), c=list(changes) or None, f=first, s=offset)
+        found: dict[str, Any] = answer["diff"]
+        names = [column["name"] for column in found["columns"]]
+        for side in (side for entry in found["entries"] for side in (entry["before"], entry["after"]) if side is not None):
+            side["values"] = dict(zip(names, side["values"], strict=True))
+        return found
+
     def trace(
         self,
         dataset: str,
@@ -405,6 +434,10 @@ class AsyncClient(AsyncTriggerRequests):
     async def rows(self, dataset: str, **asked: Any) -> Rows:
         """See `Client`."""
         return await asyncio.to_thread(self._client.rows, dataset, **asked)
+
+    async def diff(self, dataset: str, before: str, after: str = "now", **asked: Any) -> dict[str, Any]:
+        """See `Client`."""
+        return await asyncio.to_thread(self._client.diff, dataset, before, after, **asked)
 
     async def trace(self, dataset: str, **asked: Any) -> Trace:
         """See `Client`."""

@@ -12,6 +12,8 @@ import pytest
 
 from headwater.errors import NotFoundError
 from headwater.graph.trace import TraceRequest, trace
+from headwater.graph.trace.version_diff.answer import DiffRequest
+from headwater.graph.trace.version_diff.engine import diff
 from tests.oracle.laboratory import TENANT, Laboratory
 from tests.spark_listener.delta import delta_in, each, made, traced
 
@@ -72,6 +74,15 @@ def asked(laboratory: Laboratory, dataset: str, where: str, **request: Any) -> A
     return asyncio.run(trace(None, laboratory.store, TENANT, TraceRequest(dataset=dataset, where=where, **request)))
 
 
+def compared(laboratory: Laboratory, dataset: str, before: str, after: str) -> set[tuple[str, int]]:
+    """The `id` of each record in which two versions differ."""
+    request = DiffRequest(dataset=dataset, before=before, after=after, key=["id"])
+    found = asyncio.run(diff(None, laboratory.store, TENANT, request))
+    assert found.exact
+    place = [name for name, _ in found.columns].index("id")
+    return {(str(entry.change), (entry.after or entry.before).values[place]) for entry in found.entries}  # type: ignore[union-attr]
+
+
 def test_an_earlier_version_is_read_as_it_was(laboratory: Laboratory) -> None:
     path = made(laboratory, "travelled", "UPDATE {t} SET s = 'new' WHERE id < 3")
     before = laboratory.spark.read.format("delta").option("versionAsOf", 2).load(path)
@@ -120,6 +131,10 @@ def test_a_trace_begins_with_the_rows_of_a_version(laboratory: Laboratory, vecto
     for wrong in ("17", "main", "2000-01-01"):
         with pytest.raises(NotFoundError):
             held(as_of=wrong)
+    assert compared(laboratory, path, "2", "3") == {("removed", 2), ("removed", 9)}
+    assert compared(laboratory, path, "3", "4") == {("changed", 3)}
+    assert compared(laboratory, path, "4", "6") == compared(laboratory, path, "4", "now") == set()  # OPTIMIZE moved rows, and changed none
+    assert compared(laboratory, path, "6", "1") == {("added", 2), ("changed", 3), *(("removed", i) for i in range(6, 12) if i != 9)}
 
 
 @pytest.mark.slow

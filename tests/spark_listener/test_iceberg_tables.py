@@ -4,6 +4,7 @@ branches, compaction, snapshots that expire. Real tables, in one session.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from headwater.errors import NotFoundError, UnsupportedError
 from headwater.graph.model import node_id
 from headwater.graph.trace import Semantics, TraceAnswer
+from headwater.graph.trace.version_diff.answer import DiffRequest
+from headwater.graph.trace.version_diff.engine import diff
 from tests.oracle.iceberg_history import delete_equal, lake_in
 from tests.oracle.laboratory import TENANT, Laboratory
 from tests.spark_listener.iceberg import ids, traced
@@ -47,6 +50,15 @@ def run(lake: Laboratory) -> Run:
         return captures[-1] if captures else {}
 
     return run
+
+
+def _compared(lake: Laboratory, folder: str, before: str, after: str) -> set[tuple[str, int]]:
+    """The `id` of each record in which two snapshots differ."""
+    request = DiffRequest(dataset=str(lake.folder / folder), before=before, after=after, key=["id"])
+    found = asyncio.run(diff(None, lake.store, TENANT, request))
+    assert found.exact, found.incomplete
+    place = [name for name, _ in found.columns].index("id")
+    return {(str(entry.change), (entry.after or entry.before).values[place]) for entry in found.entries}  # type: ignore[union-attr]
 
 
 def _read(lake: Laboratory, query: str, name: str) -> TraceAnswer:
@@ -195,6 +207,10 @@ def test_a_trace_begins_with_the_rows_of_a_snapshot(lake: Laboratory, run: Run, 
     for wrong in ("17", "no_such_tag", "2000-01-01"):
         with pytest.raises(NotFoundError):
             traced(lake, folder, as_of=wrong)
+    start = str(first["sink"]["version"])
+    assert _compared(lake, folder, start, str(between["sink"]["version"])) == {("removed", 1), ("removed", 2)}
+    assert _compared(lake, folder, start, last) == _compared(lake, folder, "begin", "now")
+    assert _compared(lake, folder, start, last) == {("removed", 1), ("removed", 2), ("changed", 5), ("added", 40)}
 
 
 @pytest.mark.slow

@@ -709,6 +709,11 @@ def test_the_python_client_gives_typed_answers_and_tables(company: _Company) -> 
     job = next(job for job in client.jobs() if client.runs(job.id))
     assert [run.kind for run in client.runs(job.id, states=["NONE"])] == []
     assert {version.kind for version in client.versions(ours.sink)} == {"VERSION"}
+    run = next(version for version in client.versions(ours.sink)).id
+    same = client.diff(ours.sink, run)
+    assert (same["total"], same["exact"], same["before"]["asOf"]) == (0, True, run)
+    with pytest.raises(InvalidQueryError, match="has no block 99"):
+        client.diff(ours.sink, "99")
     with pytest.raises(InvalidQueryError, match="salry"):
         client.rows(ours.sink, where="salry = 1")
     with pytest.raises(KeyRequiredError):
