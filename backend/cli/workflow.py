@@ -9,11 +9,14 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from headwater.backend.audit.log import append_line
 from headwater.backend.cli.lazy_group import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note, report
-from headwater.backend.home.settings import load_settings
-from headwater.backend.workflows import TaskResult, Workflows
+from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
+from headwater.backend.triggers.owners import HOME
+from headwater.backend.triggers.store import has_store, open_store
+from headwater.backend.workflows import TaskResult, Workflow, Workflows
 from headwater.backend.workspace import Workspace
 from headwater.errors import InvalidInputError
 
@@ -38,7 +41,10 @@ def check(file: File, home: Home = None) -> None:
     """
 
     async def work(workspace: Workspace) -> int:
+        from headwater.backend.triggers.workflow_rules import rule_problems
+
         workflow, problems = workspace.workflows().check(file)
+        problems += rule_problems(workflow)
         for problem in problems:
             report(problem)
         if not problems:
@@ -59,7 +65,22 @@ def apply(file: File, home: Home = None) -> None:
     """
 
     async def work(workspace: Workspace) -> None:
-        workflow = workspace.workflows().apply(file)
+        from headwater.backend.triggers.workflow_rules import rule_problems
+
+        workflows = workspace.workflows()
+        if problems := rule_problems(workflows.check(file)[0]):
+            raise problems[0]
+        workflow = workflows.apply(file)
+        line = {
+            "who": "home",
+            "tenant": DEFAULT_TENANT,
+            "what": "workflow.apply",
+            "on": [f"workflow {workflow.name}"],
+            "decision": "allowed",
+        }
+        await asyncio.to_thread(append_line, workspace.home.audit, line)
+        if names := await _apply_triggers(workspace, workflow):
+            note(f"Its triggers are {', '.join(names)}. `headwater serve` drives them.")
         note(f"Applied the workflow {workflow.name}. To run it: headwater workflow run {workflow.name}")
 
     _with_workspace(home, work)
@@ -145,6 +166,23 @@ def _status_rows(workflows: Workflows, name: str) -> list[dict[str, Any]]:
         }
         for task in state
     ]  # fmt: skip
+
+
+async def _apply_triggers(workspace: Workspace, workflow: Workflow) -> list[str]:
+    """Make the triggers of a workflow. A home without triggers gets no store for them."""
+    if not workflow.triggers and not has_store(workspace.settings):
+        return []
+    from headwater.backend.triggers.actions import Site
+    from headwater.backend.triggers.service import Triggers
+    from headwater.backend.triggers.workflow_rules import apply_rules
+
+    await workspace.take_in()
+    store = open_store(workspace.settings)
+    try:
+        names = await apply_rules(Triggers(store, Site(workspace)), DEFAULT_TENANT, workflow, HOME)
+    finally:
+        store.close()
+    return names
 
 
 def _with_workspace(home: Path | None, work: Callable[[Workspace], Awaitable[T]]) -> T:

@@ -61,6 +61,10 @@ class Triggers:
         since = await asyncio.to_thread(self._site.workspace.log.latest, tenant)
         return await asyncio.to_thread(partial(self._store.definitions.create, tenant, definition, owner, since=since))
 
+    async def check(self, tenant: str, document: Mapping[str, Any]) -> Definition:
+        """Return the definition in a document. Raises like `create`, but looks for no cycle."""
+        return await self._checked(tenant, document)
+
     async def all(self, tenant: str) -> list[Trigger]:
         """Return the triggers of a tenant, by name."""
         return await asyncio.to_thread(self._store.definitions.all, tenant)

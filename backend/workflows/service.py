@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 from headwater.backend.workflows.checks import home_problems, is_below_root, with_real_paths
 from headwater.backend.workflows.ledger import Ledger, Run, RunState
@@ -28,6 +30,8 @@ from headwater.errors import HeadwaterError, NotFoundError, UnavailableError
 from headwater.graph.records import DataRoots
 from headwater.spark_listener.lineage.parents import new_run_id
 from headwater.spark_listener.registry import Registry
+
+_POLL = 0.2  # seconds between two looks whether another process still runs a workflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,8 @@ class Workflows:
         tasks: Sequence[str] | None = None,
         trigger: str | None = None,
         starts_over: bool = False,
+        patience: float = 0.0,
+        variables: Mapping[str, str] | None = None,
         changed: Callable[[TaskResult], None] = lambda _: None,
     ) -> list[TaskResult]:
         """Run the tasks of a workflow that have something to read, in order. After a task that fails, no other is run.
@@ -118,6 +124,8 @@ class Workflows:
             tasks: the tasks to run, all by default.
             trigger: a trigger of the workflow that names the tasks to run.
             starts_over: the tasks read everything again, and their outputs replace their channels.
+            patience: seconds to wait for another process that runs the workflow.
+            variables: further variables of the programs, which name the root of their run.
             changed: called with each result.
 
         Raises:
@@ -136,9 +144,9 @@ class Workflows:
         _, problems = self._check(workflow, Path(self.ledger.workflows()[name][1]))
         if problems:
             raise _summarize(problems)
-        parent = _parent(name)
+        parent = {**_parent(name), **(variables or {})}
         results: list[TaskResult] = []
-        with self._locked(name) as folder:
+        with self._locked(name, patience) as folder:
             self.warnings = finish_runs(self.ledger, name, folder, self._make_delivery)
             self._take_arrivals(workflow)
             for task in workflow.tasks.values():
@@ -216,7 +224,7 @@ class Workflows:
         return TaskResult(name, state, identifier, planned.reads, planned.writes if error is None else None, error)
 
     @contextmanager
-    def _locked(self, name: str) -> Iterator[Path]:
+    def _locked(self, name: str, patience: float = 0.0) -> Iterator[Path]:
         """Hold a workflow, and return the folder for its runs.
 
         Raises:
@@ -225,11 +233,20 @@ class Workflows:
         folder = self._folder / name
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (folder / "lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UnavailableError(f"The workflow {name} runs now.", hint="Try again when it has ended.") from None
+            deadline = time.monotonic() + patience
+            while not _take(lock):
+                if time.monotonic() >= deadline:
+                    raise UnavailableError(f"The workflow {name} runs now.", hint="Try again when it has ended.")
+                time.sleep(_POLL)
             yield folder / "runs"
+
+
+def _take(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _parent(workflow: str) -> dict[str, str]:

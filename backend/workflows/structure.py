@@ -88,6 +88,11 @@ def _trigger_problems(workflow: Workflow) -> Iterator[InvalidInputError]:
                 hint=f"The channels are {', '.join(sorted(workflow.channels)[:20])}.",
             )  # fmt: skip
         for name in trigger.run:
+            if name in workflow.tasks and trigger.on in workflow.tasks[name].writes:
+                yield InvalidInputError(
+                    f"{place} waits for the channel {trigger.on}, and its own task {name} writes it.", field=place,
+                    hint="A trigger would fire itself. Leave the task out of `run`.",
+                )  # fmt: skip
             if name not in workflow.tasks:
                 yield InvalidInputError(
                     f"{place} names the task {name}, which does not exist.", field=place,

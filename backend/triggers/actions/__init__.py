@@ -18,6 +18,7 @@ _KINDS = {
     "recapture": "recapture:Recapture",
     "webhook": "webhook:Webhook",
     "notify": "notify:Notify",
+    "workflow": "workflow:WorkflowAction",
 }  # name -> module and class
 
 

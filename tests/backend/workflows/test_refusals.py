@@ -96,6 +96,7 @@ _OUTPUT = (*_FIRST, "outputs", 0)
         (_set(*_FIRST, "program", to="other"), "is not registered"),
         (_set(*_FIRST, "namespace", to="other"), "is not registered"),
         (_set("triggers", "arrival", "on", to="nowhere"), "triggers.arrival names the channel nowhere"),
+        (_set("triggers", "arrival", "on", to="one"), "waits for the channel one, and its own task first writes it"),
         (_set("triggers", "night", "run", to=["third"]), "triggers.night names the task third"),
         (_set("triggers", "night", "every", to="sometimes"), "triggers.night.every is 'sometimes'"),
         (_set("triggers", "night", "on", to="raw"), "either `on` with a channel or `every`"),

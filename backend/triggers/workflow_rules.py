@@ -1,0 +1,70 @@
+"""The triggers of a workflow's file: made when the workflow is applied, and changed and removed with it.
+
+A rule `night` of the workflow `news` is the trigger `news.night`. A rule that waits for a channel of a task is a condition on data. Files
+arrive in a source without an event, so a rule that waits for a source looks there at a regular distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.backend.triggers.conditions.time import next_instant
+from headwater.backend.triggers.document import definition_document
+from headwater.backend.triggers.service import Triggers
+from headwater.backend.workflows import Workflow
+from headwater.backend.workflows.model import TriggerRule
+from headwater.errors import HeadwaterError, InvalidInputError
+from headwater.graph.model import NodeKind, node_id
+from headwater.paths import name_of_path
+
+LOOK = "1m"  # between two looks at a source
+
+
+def rule_problems(workflow: Workflow) -> list[HeadwaterError]:
+    """Return what is wrong with the cron expressions and time zones of a workflow."""
+    found: list[HeadwaterError] = []
+    for rule in workflow.triggers.values():
+        if rule.every is not None:
+            try:
+                next_instant({"cron": rule.every, "zone": rule.zone}, 0.0, 0.0)
+            except InvalidInputError as error:
+                found.append(InvalidInputError(f"triggers.{rule.name}: {error.message}", field=f"triggers.{rule.name}", hint=error.hint))
+    return found
+
+
+async def apply_rules(triggers: Triggers, tenant: str, workflow: Workflow, owner: Mapping[str, Any]) -> list[str]:
+    """Make the triggers of a workflow those of its rules, and return their names. A trigger that stays the same keeps its history.
+
+    Raises:
+        HeadwaterError: a rule cannot be used. Rules before it are applied.
+    """
+    wanted = {f"{workflow.name}.{rule.name}": rule for rule in workflow.triggers.values()}
+    present = {
+        trigger.name: trigger
+        for trigger in await triggers.all(tenant)
+        if trigger.definition.action.kind == "workflow" and trigger.name.startswith(f"{workflow.name}.")
+    }
+    for name in present.keys() - wanted.keys():
+        await triggers.remove(tenant, name)
+    for name, rule in wanted.items():
+        document = _document(name, rule, workflow)
+        if name in present:
+            if definition_document(await triggers.check(tenant, document)) == definition_document(present[name].definition):
+                continue
+            await triggers.remove(tenant, name)
+        await triggers.create(tenant, document, owner)
+    return list(wanted)
+
+
+def _document(name: str, rule: TriggerRule, workflow: Workflow) -> dict[str, Any]:
+    return {"name": name, "when": _condition(rule, workflow), "do": {"workflow": {"name": workflow.name, "tasks": list(rule.run)}}}
+
+
+def _condition(rule: TriggerRule, workflow: Workflow) -> dict[str, Any]:
+    if rule.every is not None:
+        return {"time": {"cron": rule.every, "zone": rule.zone}}
+    channel = workflow.channels[str(rule.on)]
+    if channel.name not in workflow.written:
+        return {"time": {"every": LOOK, "missed": "once"}}
+    return {"data": {"dataset": node_id(NodeKind.DATASET, *name_of_path(str(channel.path)))}}

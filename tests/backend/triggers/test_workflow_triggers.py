@@ -1,0 +1,75 @@
+"""Triggers of a workflow's file: made by apply, and run by the driver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headwater.backend.triggers.owners import HOME
+from headwater.backend.triggers.workflow_rules import apply_rules, rule_problems
+from headwater.errors import InvalidInputError
+from tests.backend.triggers.conftest import TriggeredHome
+from tests.backend.workflows.laboratory import Laboratory, channels, task
+
+FLOW = {
+    "workflow": "flow",
+    "channels": channels("raw", "one"),
+    "tasks": {"first": task("copy", [{"channel": "raw", "mode": "new"}], "one")},
+}
+NIGHT = {"every": "0 3 * * *", "zone": "Europe/Amsterdam"}
+
+
+@pytest.fixture
+def lab(home: TriggeredHome, tmp_path: Path) -> Laboratory:
+    laboratory = Laboratory(tmp_path)
+    laboratory.register("copy")
+    laboratory.workflows = home.workspace.workflows()
+    return laboratory
+
+
+async def test_a_workflow_makes_changes_and_removes_its_triggers(home: TriggeredHome, lab: Laboratory) -> None:
+    async def apply(**triggers: object) -> dict[str, str]:
+        workflow = lab.workflows.apply(lab.write({**FLOW, "triggers": triggers}))
+        await apply_rules(home.triggers, "default", workflow, HOME)
+        return {trigger.name: trigger.id for trigger in await home.triggers.all("default")}
+
+    first = await apply(night=NIGHT, arrival={"on": "raw"})
+    assert sorted(first) == ["flow.arrival", "flow.night"]
+    second = await apply(night=NIGHT, arrival={"every": "0 4 * * *"})
+    assert second["flow.night"] == first["flow.night"], "it keeps its history"
+    assert second["flow.arrival"] != first["flow.arrival"]
+    assert list(await apply(night=NIGHT)) == ["flow.night"]
+    wrong = lab.workflows.apply(lab.write({**FLOW, "triggers": {"night": {"every": "0 99 * * *"}, "zone": {**NIGHT, "zone": "Mars"}}}))
+    assert [str(problem).partition(" is not")[0].partition(" no time")[0] for problem in rule_problems(wrong)] == [
+        "triggers.night: '0 99 * * *'", "triggers.zone: There is"
+    ]  # fmt: skip
+
+
+async def test_a_trigger_runs_its_workflow_once_for_each_cause(home: TriggeredHome, lab: Laboratory) -> None:
+    workflow = lab.workflows.apply(lab.write({**FLOW, "triggers": {"night": NIGHT}}))
+    await apply_rules(home.triggers, "default", workflow, HOME)
+    trigger = await home.triggers.get("default", "flow.night")
+    for number in (1, 2):
+        lab.add("raw", f"{number}.txt", f"line {number}")
+        for _ in range(2):
+            await home.triggers.fire("default", "flow.night", key=f"cause {number}")
+        await home.ended(trigger, number)
+    results = [entry.execution.result for entry in await home.ended(trigger, 2) if entry.execution is not None]
+    assert results == ["ran first", "ran first"]
+    assert lab.lines("one") == ["new line 1", "new line 2"]
+    lab.add("raw", "3.txt", "fail")
+    await home.triggers.fire("default", "flow.night", key="cause 3")
+    execution = (await home.ended(trigger, 3))[-1].execution
+    assert execution is not None
+    assert (execution.state, "The task first failed" in str(execution.error)) == ("failed", True)
+    assert lab.lines("one") == ["new line 1", "new line 2"]
+
+
+async def test_triggers_that_wait_for_each_other_are_refused(home: TriggeredHome, lab: Laboratory) -> None:
+    second = task("copy", [{"channel": "raw", "mode": "new"}], "two")
+    flow = {**FLOW, "channels": channels("raw", "one", "two"), "tasks": {**FLOW["tasks"], "second": second}}  # type: ignore[dict-item]
+    rules = {"one": {"on": "one", "run": ["second"]}, "two": {"on": "two", "run": ["first"]}}
+    workflow = lab.workflows.apply(lab.write({**flow, "triggers": rules}))
+    with pytest.raises(InvalidInputError, match="would fire itself"):
+        await apply_rules(home.triggers, "default", workflow, HOME)
