@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from headwater.backend.home.default_settings import DEFAULT_TENANT
 from headwater.backend.home.folder import Home
-from headwater.backend.home.quick_settings import DEFAULT_TENANT, settings_of
+from headwater.backend.home.quick_settings import settings_of
 from headwater.backend.ingest.intake.staging_quota import StagingQuota
 from headwater.backend.ingest.log import IngestLog
 from headwater.backend.ingest.log.registry import open_log

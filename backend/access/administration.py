@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import strawberry
 
 from headwater.backend.access.people.grants import Rules, read_rules
-from headwater.backend.home.quick_settings import DEFAULT_TENANT
+from headwater.backend.home.default_settings import DEFAULT_TENANT
 from headwater.errors import ConfigurationError
 from headwater.graphql.administration import KeyState, NamedKey, People, PeopleGrant, Tenant
 

@@ -17,7 +17,8 @@ from headwater.backend.access.keys import NamedKey, ring_of
 from headwater.backend.audit.chain import Verified
 from headwater.backend.audit.lines import Entry, Found, Wanted
 from headwater.backend.cli.output import note
-from headwater.backend.home.quick_settings import DEFAULT_TENANT, settings_of
+from headwater.backend.home.default_settings import DEFAULT_TENANT
+from headwater.backend.home.quick_settings import settings_of
 from headwater.errors import InvalidInputError, NotFoundError, UnsupportedError
 from headwater.graph.access.rights import Rights, kept_rights
 

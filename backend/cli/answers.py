@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.backend.cli.display_names import dataset_of
 from headwater.backend.cli.output import note
-from headwater.backend.home.quick_settings import DEFAULT_TENANT, settings_of
+from headwater.backend.home.default_settings import DEFAULT_TENANT
+from headwater.backend.home.quick_settings import settings_of
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.names import MOST_NAMED, nodes_named

@@ -13,7 +13,8 @@ from contextlib import closing
 from pathlib import Path
 from threading import Timer
 
-from headwater.backend.home.quick_settings import DEFAULT_TENANT, settings_of
+from headwater.backend.home.default_settings import DEFAULT_TENANT
+from headwater.backend.home.quick_settings import settings_of
 from headwater.graph.records import AssociationStore
 
 _SECONDS = 1.0

@@ -12,8 +12,8 @@ from urllib.parse import quote
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from headwater.backend.home.default_settings import DEFAULT_TENANT, DefaultSettings
 from headwater.backend.home.folder import Home
-from headwater.backend.home.quick_settings import DEFAULT_TENANT, DefaultSettings
 from headwater.errors import ConfigurationError
 
 __all__ = ["DEFAULT_TENANT", "Settings", "load_settings"]

@@ -24,7 +24,7 @@ from importlib import import_module
 from pathlib import Path
 
 from headwater.backend.access.keys import is_tenant
-from headwater.backend.home.quick_settings import DEFAULT_TENANT
+from headwater.backend.home.default_settings import DEFAULT_TENANT
 from headwater.backend.intakes.protocol import Intake, IntakeSettings
 from headwater.errors import ConfigurationError
 

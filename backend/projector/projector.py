@@ -31,7 +31,7 @@ from random import sample
 
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
 
-from headwater.backend.home.quick_settings import DEFAULT_TENANT
+from headwater.backend.home.default_settings import DEFAULT_TENANT
 from headwater.backend.ingest.log import DeadLetter, Entry, EntryKind, IngestLog, Stage
 from headwater.backend.process.tracing import links_to, span
 from headwater.backend.projection import (

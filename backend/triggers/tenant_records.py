@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Lock
 
-from headwater.backend.home.quick_settings import DEFAULT_TENANT
+from headwater.backend.home.default_settings import DEFAULT_TENANT
 from headwater.backend.workspace import Workspace, association_store
 from headwater.graph.records import AssociationStore
 

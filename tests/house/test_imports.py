@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,40 @@ def test_what_runs_in_a_spark_application_needs_the_light_install_alone(root: Pa
         if imported.split(".")[0] not in allowed
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def _imports_at_run_time(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.Import, ast.ImportFrom)):
+            yield child
+        elif isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+            yield from (found for other in child.orelse for found in _imports_at_run_time(other))
+        else:
+            yield from _imports_at_run_time(child)
+
+
+def _imported_modules(path: Path, modules: dict[str, Path]) -> set[str]:
+    """The modules of ours that a source imports when it runs, in functions too."""
+    imported = set()
+    for node in _imports_at_run_time(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        else:
+            assert node.level == 0, f"{path} has a relative import"
+            members = {f"{node.module}.{alias.name}" for alias in node.names}
+            imported |= members if members <= modules.keys() else {str(node.module), *members}
+    return imported & modules.keys()
+
+
+def test_no_modules_import_each_other_in_a_circle(root: Path):
+    """Imports for type checks do not count."""
+    others = ((f"headwater.{path.stem}", path) for path in (root / "headwater").glob("[!_]*.py"))
+    modules = dict(sorted({*_modules(root), *others}))
+    imports = {module: _imported_modules(path, modules) - {module} for module, path in modules.items()}
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as circle:
+        pytest.fail(" imports ".join(reversed(circle.args[1])))
 
 
 def test_the_graph_knows_no_web_framework(root: Path):

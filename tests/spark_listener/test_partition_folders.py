@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.backend.access.masks import Mask
-from headwater.backend.home.quick_settings import DEFAULT_TENANT
+from headwater.backend.home.default_settings import DEFAULT_TENANT
 from headwater.backend.home.settings import load_settings
 from headwater.backend.projection import declaration_stamp, fold, project_declaration
 from headwater.backend.questions.masked_answers import SHOWN, MaskedQuestions

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from headwater.backend.access.keys.file import KeyFile
 from headwater.backend.access.keys.model import Changes, KeyTable, NamedKey
-from headwater.backend.home.quick_settings import DEFAULT_TENANT
+from headwater.backend.home.default_settings import DEFAULT_TENANT
 from headwater.errors import InvalidInputError, NotFoundError
 from headwater.graph.access.rights import Rights
 from headwater.graph.access.scopes import ROLES, Scope

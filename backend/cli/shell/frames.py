@@ -21,7 +21,8 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from headwater.backend.home.quick_settings import DefaultSettings
+from headwater.backend.cli.shell.lineage_warning import LineageWarning
+from headwater.backend.home.default_settings import DefaultSettings
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.associations import Manifest, Source
 from headwater.graph.files.formats import get_format
@@ -52,10 +53,6 @@ TENANT = "shell"
 FILE, ROW = "_file", "_row"
 _OWN_FILE, _OWN_ROW = "_headwater_file_number", "_headwater_row"  # next to them are the columns that a user's condition is about
 _PLACE = ("origin", "file", "row")
-
-
-class LineageWarning(UserWarning):
-    """An answer holds more than the lineage, or lacks something. The message says what."""
 
 
 class FrameLineage:

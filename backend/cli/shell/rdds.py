@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from headwater.backend.cli.shell.frames import LineageWarning
+from headwater.backend.cli.shell.lineage_warning import LineageWarning
 from headwater.backend.cli.shell.rdd_sources import RddSources
 from headwater.backend.cli.shell.rdd_steps import Point, Points, References, outputs_of, united
 from headwater.errors import InvalidQueryError, UnsupportedError

@@ -16,7 +16,8 @@ import typer
 
 from headwater.backend.cli import trace
 from headwater.backend.cli.quick_trace import FLAGS, VALUES, quick_trace
-from headwater.backend.home.quick_settings import DefaultSettings, settings_of
+from headwater.backend.home.default_settings import DefaultSettings
+from headwater.backend.home.quick_settings import settings_of
 from headwater.backend.home.settings import Settings, load_settings
 from tests.captured import capture_pipeline
 

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import headwater
-from headwater.backend.cli.shell.frames import LineageWarning
+from headwater.backend.cli.shell.lineage_warning import LineageWarning
 from headwater.errors import SourceChangedError
 from tests.jvm import start_with
 
@@ -70,7 +70,7 @@ def _counts(spark: SparkSession, log: Path) -> Any:
     return spark.sparkContext.textFile(str(log.parent), 3).map(lambda line: (line.split()[0], 1)).reduceByKey(add)
 
 
-@pytest.mark.filterwarnings("ignore::headwater.backend.cli.shell.frames.LineageWarning")  # of groups, which Spark still keeps
+@pytest.mark.filterwarnings("ignore::headwater.backend.cli.shell.lineage_warning.LineageWarning")  # of groups, which Spark still keeps
 @pytest.mark.parametrize("change", CHANGES)
 def test_lines_of_a_changed_file_are_no_lineage(spark: SparkSession, log: Path, change: str) -> None:
     counts = _counts(spark, log)
@@ -183,7 +183,7 @@ def test_files_of_any_name_are_compared(spark: SparkSession, tmp_path: Path, nam
     frame.close()
 
 
-@pytest.mark.filterwarnings("ignore::headwater.backend.cli.shell.frames.LineageWarning")
+@pytest.mark.filterwarnings("ignore::headwater.backend.cli.shell.lineage_warning.LineageWarning")
 def test_a_cache_that_was_dropped_is_not_filled_from_a_changed_file_in_silence(spark: SparkSession, log: Path) -> None:
     kept = spark.sparkContext.textFile(str(log), 3).map(lambda line: (line.split()[0], line)).persist()
     counts = kept.groupByKey().mapValues(len)

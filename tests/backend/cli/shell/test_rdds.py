@@ -13,7 +13,7 @@ from pyspark import RDD
 from pyspark.sql import SparkSession
 
 import headwater
-from headwater.backend.cli.shell.frames import LineageWarning
+from headwater.backend.cli.shell.lineage_warning import LineageWarning
 from headwater.errors import InvalidQueryError, UnsupportedError
 from tests.jvm import start_with
 
