@@ -16,6 +16,11 @@ _TRIED = {
     "commitReplay": 'mutation { commitReplay(id: "1") { id } }',
     "undoReplay": 'mutation { undoReplay(id: "1") { id } }',
     "removeReplay": 'mutation { removeReplay(id: "1") { id } }',
+    "createTrigger": "mutation { createTrigger(definition: {}) { name } }",
+    "fireTrigger": 'mutation { fireTrigger(name: "a") { id } }',
+    "pauseTrigger": 'mutation { pauseTrigger(name: "a") { name } }',
+    "resumeTrigger": 'mutation { resumeTrigger(name: "a") { name } }',
+    "removeTrigger": 'mutation { removeTrigger(name: "a") { name } }',
     "startRecapture": 'mutation { startRecapture(dataset: "raw") { id } }',
     "declare": "mutation { declare(declaration: {}) }",
     "startTrace": 'mutation { startTrace(dataset: "raw", where: "true") { id } }',
@@ -29,6 +34,7 @@ _ASKED = {
     "audit": "{ audit { damaged } }",
     "auditVerification": "{ auditVerification { intact } }",
     "registrations": "{ registrations { job } }",
+    "testTrigger": '{ testTrigger(name: "a", since: "2026-01-01T00:00:00Z") { notes } }',
     "replayDryRun": '{ replayDryRun(dataset: "raw", where: "true") { excluded } }',
 }
 

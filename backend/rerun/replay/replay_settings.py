@@ -3,16 +3,13 @@
     [commit]
     approval = true          # a second person must approve a replay before somebody commits it
 
-Runners are tables of the same file; see `runners`. A file that cannot be read refuses what it is about: a commit, or another runner than
-this machine.
+If the file cannot be read, commits are refused.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -30,12 +27,11 @@ class CommitSettings(BaseModel):
 
 
 class ReplaySettings(BaseModel):
-    """The content of `replay.toml`. `runners` maps the names of runners to their settings."""
+    """The content of `replay.toml`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     commit: CommitSettings = CommitSettings()
-    runners: Mapping[str, Mapping[str, Any]] = {}
 
     @classmethod
     def of_home(cls, home: Path) -> ReplaySettings:
