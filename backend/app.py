@@ -57,6 +57,7 @@ from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.direct_events import DirectEvents
 from headwater.backend.api.graph_changes import Live
 from headwater.backend.api.guard import Guard
+from headwater.backend.api.permitted_workflows import PermittedWorkflows
 from headwater.backend.api.requests import RequestLog
 from headwater.backend.api.tickets import OwnTickets, SharedTickets, Tickets
 from headwater.backend.audit.log import AuditLog
@@ -83,6 +84,7 @@ from headwater.backend.triggers.callers import StoreOnDemand
 from headwater.backend.worker import ServiceWorker
 from headwater.backend.worker.process import WorkerProcess
 from headwater.backend.worker.thread import Worker
+from headwater.backend.workflows.background_runs import BackgroundRuns
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError, InvalidQueryError
 from headwater.graph.access.scopes import Scope
@@ -139,6 +141,7 @@ def create_app(
             app.state.replays = workspace.replays(questions.of("replays").trace, turn)
             await asyncio.to_thread(sweep, settings.folder.replays)
             app.state.recaptures = RecaptureJobs(workspace.recaptures(), turn)
+            app.state.workflow_runs = BackgroundRuns(workspace.workflows)
             worker.start()
             intakes.start()
             if serving:
@@ -149,7 +152,7 @@ def create_app(
             finally:
                 watch.close()
                 await app.state.trace_jobs.close()
-                await app.state.recaptures.close()
+                await asyncio.gather(app.state.recaptures.close(), app.state.workflow_runs.close())
                 await questions.close()
                 await readers.close()
                 await asyncio.to_thread(intakes.stop)
@@ -290,6 +293,7 @@ def _services_of(request: HTTPConnection, service: Service, who: Principal, *, n
         trace_jobs=PermittedTraceJobs(state.trace_jobs, service, who),
         registrations=PermittedRegistrations(service.settings.folder),
         triggers=permitted_triggers.triggers_of(state.triggers, service, who),
+        workflows=PermittedWorkflows(state.workflow_runs, service, who),
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, graph_of(service, who, Scope.DECLARE)), service, who),
         administration=PermittedAdministration(service, who),
         audit_log=PermittedAudit(service.audit_lines, who),

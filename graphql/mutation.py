@@ -26,13 +26,14 @@ from headwater.graphql.services import available
 from headwater.graphql.trace_jobs import TraceJob
 from headwater.graphql.triggers import TriggerMutation
 from headwater.graphql.types import Info
+from headwater.graphql.workflows import WorkflowMutation
 
 _MOST_DAYS = 36_500
 _ON_THE_HOME = "Ask a running service, or use: headwater admin keys"
 
 
 @strawberry.type
-class Mutation(ReplayMutation, TriggerMutation):
+class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation):
     """The root of all mutations."""
 
     @mutation(

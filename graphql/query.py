@@ -37,13 +37,14 @@ from headwater.graphql.triggers import TriggerQuery
 from headwater.graphql.types import Info, LineageGraph, Node, NodePage, Service
 from headwater.graphql.version_query import VersionQuery
 from headwater.graphql.view_query import ViewQuery
+from headwater.graphql.workflows import WorkflowQuery
 
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
 _READ = frozenset({"values", "line"})  # the parts of a record that need its file
 
 
 @strawberry.type
-class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, AdminQuery):
+class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, WorkflowQuery, AdminQuery):
     """The root of all queries."""
 
     @query("The state of the service.", scope=Scope.READ, costly=False, in_namespaces=True)

@@ -306,6 +306,29 @@ class TriggerService(Protocol):
         """`causes`, `entries` and `notes` of a period."""
 
 
+WorkflowDocument = Mapping[str, Any]
+"""A workflow, a run or a block as JSON (`backend.workflows.document`)."""
+
+
+class WorkflowService(Protocol):
+    """Knows and runs the workflows of a home. Times are ISO 8601."""
+
+    async def list(self, tenant: str) -> Sequence[WorkflowDocument]:
+        """The workflows by name."""
+
+    async def get(self, tenant: str, name: str) -> WorkflowDocument | None:
+        """Return a workflow, or None."""
+
+    async def task_runs(self, tenant: str, name: str, first: int) -> Sequence[WorkflowDocument]:
+        """The latest runs of its tasks, newest first."""
+
+    async def blocks(self, tenant: str, name: str, channel: str, first: int) -> Sequence[WorkflowDocument]:
+        """The latest blocks of a channel, newest first."""
+
+    async def run(self, tenant: str, name: str, task: str | None) -> WorkflowDocument:
+        """Begin a run of a workflow or of one of its tasks, and return the workflow."""
+
+
 @dataclass(frozen=True, slots=True)
 class RegistrationView:
     """A registered program. `script` is the name of its file; `at` is ISO 8601 in UTC."""
@@ -420,6 +443,7 @@ class Services:
     trace_jobs: TraceJobService | None = None
     registrations: RegistrationService | None = None
     triggers: TriggerService | None = None
+    workflows: WorkflowService | None = None
     declarations: DeclarationService | None = None
     administration: AdminService | None = None
     audit_log: AuditReader | None = None

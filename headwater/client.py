@@ -43,6 +43,16 @@ from headwater.errors import HeadwaterError, LargeTraceError, NotFoundError, Una
 from headwater.following import AsyncFollowing, Following
 from headwater.subscriptions import NODE, RECAPTURE, REPLAY, Subscriptions
 from headwater.trigger_requests import AsyncTriggerRequests, Trigger, TriggerCause, TriggerExecution, TriggerRequests
+from headwater.workflow_requests import (
+    AsyncWorkflowRequests,
+    Workflow,
+    WorkflowChannel,
+    WorkflowInput,
+    WorkflowOutput,
+    WorkflowRequests,
+    WorkflowRun,
+    WorkflowTask,
+)
 
 if TYPE_CHECKING:
     from headwater.backend.cli.service_client import GraphQLClient
@@ -63,6 +73,12 @@ __all__ = [
     "Trigger",
     "TriggerCause",
     "TriggerExecution",
+    "Workflow",
+    "WorkflowChannel",
+    "WorkflowInput",
+    "WorkflowOutput",
+    "WorkflowRun",
+    "WorkflowTask",
 ]
 
 _PAGE = 200
@@ -78,7 +94,7 @@ _DRY_RUN = "kind output steps { job script writes seconds } excluded kept edited
 _HOP = "job run output inputs operations records grain recaptured tasks"
 
 
-class Client(TriggerRequests):
+class Client(TriggerRequests, WorkflowRequests):
     """Asks a service. Threads may share one."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:
@@ -386,7 +402,7 @@ class Client(TriggerRequests):
                 return
 
 
-class AsyncClient(AsyncTriggerRequests):
+class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests):
     """`Client` for programs that run on an event loop: each question is asked on a thread, so that others go on meanwhile."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:

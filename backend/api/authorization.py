@@ -280,11 +280,11 @@ class PermittedRecaptures:
             return view
         return _RecaptureTold(
             id=view.id, dataset=view.dataset, state=view.state, started_at=view.started_at, ended_at=view.ended_at,
-            error=_without_values(view.error), outputs=view.outputs, files=view.files, left=view.left,
+            error=without_values(view.error), outputs=view.outputs, files=view.files, left=view.left,
         )  # fmt: skip
 
 
-def _without_values(error: str) -> str:
+def without_values(error: str) -> str:
     """The reason of a failure, without the program's output and the details of our faults, because these may hold values."""
     first = error.partition("\n")[0].partition(FAULT)
     return "A fault of ours." if first[1] else first[0].rstrip(": ")
@@ -374,7 +374,7 @@ class PermittedReplays:
             return replay
         return _ReplayTold(
             id=replay.id, state=replay.state, kind=replay.kind, output=replay.output, started_at=replay.started_at,
-            ended_at=replay.ended_at, shadow=replay.shadow, error=_without_values(replay.error), steps=replay.steps,
+            ended_at=replay.ended_at, shadow=replay.shadow, error=without_values(replay.error), steps=replay.steps,
             differences=replay.differences, differing=replay.differing, notes=replay.notes, commit=replay.commit, stop=replay.stop,
         )  # fmt: skip
 

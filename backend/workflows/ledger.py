@@ -138,6 +138,11 @@ class Ledger:
         query = "SELECT channel, sequence, mode, run, at FROM block WHERE workflow = ? AND channel = ? ORDER BY sequence"
         return [Block(row[0], row[1], Production(row[2]), row[3], row[4]) for row in self._read(query, workflow, channel)]
 
+    def latest_blocks(self, workflow: str, channel: str, first: int) -> list[Block]:
+        """The latest blocks of a channel, the latest first."""
+        query = "SELECT channel, sequence, mode, run, at FROM block WHERE workflow = ? AND channel = ? ORDER BY sequence DESC LIMIT ?"
+        return [Block(row[0], row[1], Production(row[2]), row[3], row[4]) for row in self._read(query, workflow, channel, first)]
+
     def block_numbers(self, workflow: str, channel: str) -> list[BlockNumber]:
         """The blocks of the current version of a channel, the last base first, and all later ones."""
         query = "SELECT sequence, mode FROM block WHERE workflow = ? AND channel = ? AND sequence >= "

@@ -115,6 +115,7 @@ class Workflows:
         starts_over: bool = False,
         patience: float = 0.0,
         variables: Mapping[str, str] | None = None,
+        began: Callable[[], None] = lambda: None,
         changed: Callable[[TaskResult], None] = lambda _: None,
     ) -> list[TaskResult]:
         """Run the tasks of a workflow that have something to read, in order. After a task that fails, no other is run.
@@ -126,6 +127,7 @@ class Workflows:
             starts_over: the tasks read everything again, and their outputs replace their channels.
             patience: seconds to wait for another process that runs the workflow.
             variables: further variables of the programs, which name the root of their run.
+            began: called when the checks have passed and the workflow is locked.
             changed: called with each result.
 
         Raises:
@@ -147,6 +149,7 @@ class Workflows:
         parent = {**_parent(name), **(variables or {})}
         results: list[TaskResult] = []
         with self._locked(name, patience) as folder:
+            began()
             self.warnings = finish_runs(self.ledger, name, folder, self._make_delivery)
             self._take_arrivals(workflow)
             for task in workflow.tasks.values():
@@ -170,7 +173,12 @@ class Workflows:
         return describe_tasks(workflow, self.ledger)
 
     def recover(self, name: str) -> list[str]:
-        """Finish what a crash left of a workflow, unless it runs now. Returns warnings."""
+        """Finish what a crash left of a workflow, unless it runs now. Returns warnings.
+
+        Without such a rest, the workflow is not locked, so a question for its state refuses nobody a run.
+        """
+        if not self.ledger.unfinished(name):
+            return []
         try:
             with self._locked(name) as folder:
                 return finish_runs(self.ledger, name, folder, self._make_delivery)

@@ -21,6 +21,7 @@ _TRIED = {
     "pauseTrigger": 'mutation { pauseTrigger(name: "a") { name } }',
     "resumeTrigger": 'mutation { resumeTrigger(name: "a") { name } }',
     "removeTrigger": 'mutation { removeTrigger(name: "a") { name } }',
+    "runWorkflow": 'mutation { runWorkflow(name: "a") { name } }',
     "startRecapture": 'mutation { startRecapture(dataset: "raw") { id } }',
     "declare": "mutation { declare(declaration: {}) }",
     "startTrace": 'mutation { startTrace(dataset: "raw", where: "true") { id } }',

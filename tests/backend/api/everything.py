@@ -69,7 +69,8 @@ def _arguments(side: Side) -> dict[str, list[str]]:
     empty = "0" * 32
     return {
         "service": [""], "registrations": [""], "replays": [""], "recaptures": [""], "admin": [""], "audit": [""],
-        "auditVerification": [""],
+        "auditVerification": [""], "triggers": [""], "workflows": [""], "workflow": ['name: "a"'], "trigger": ['name: "a"'],
+        "testTrigger": ['name: "a", since: "2026-01-01T00:00:00Z"'], "replayDryRun": [f'dataset: {data}, where: "true"'],
         "tags": ["first: 100"], "types": ["first: 100"], "actors": ["first: 100"], "data": ["first: 100"],
         "jobs": ["first: 100", f"first: 100, namespace: {json.dumps(side.jobs)}"],
         "datasets": ["first: 100", f"first: 100, namespace: {json.dumps(side.data)}"],

@@ -22,6 +22,7 @@ _UNANSWERED = {
     "startTrace": {"UnsupportedError", "NotFoundError"},
     "startRecapture": {"UnsupportedError", "NotFoundError"},
     "startReplay": {"UnsupportedError", "NotFoundError"},
+    "runWorkflow": {"NotFoundError"},
     "traceJob": {"NotFoundError", "UnsupportedError"},
     "cancelTrace": {"NotFoundError", "UnsupportedError"},
 }
