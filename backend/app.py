@@ -1,7 +1,6 @@
 """The application: guard, endpoints, GraphQL and page around one workspace.
 
-Only wiring: what a part does stands in the part. The order of the middleware matters: request ids outermost, so that a refusal has one
-too.
+The module contains wiring only. The order of the middleware matters: request ids are outermost, so that a refusal has one too.
 """
 
 from __future__ import annotations
@@ -106,8 +105,9 @@ def create_app(
 ) -> Application:
     """The ASGI application of one home. The workspace is open between start-up and shut-down.
 
-    `serving`: for a service that others ask. The worker has a process of its own, a process for questions starts at once, so that the
-    first question need not wait for it, and all but the guard and `/healthz` runs on an event loop of its own.
+    `serving`: for a service with other users. The worker has a process of its own. A process for questions starts at once, so that the
+    first question does not wait for it. Everything except the guard and `/healthz` runs on an event loop of its own.
+
     """
     known = credentials or credentials_of(settings)
     metrics = Metrics()
@@ -163,7 +163,7 @@ def create_app(
                 audit_lines.close()
                 await asyncio.to_thread(app.state.triggers.close)
 
-    # No /docs: that page would load scripts of other sites beside the user's cookie.
+    # No /docs: that page would load foreign scripts next to the user's cookie.
     app = Application(
         title="Headwater", version=headwater.__version__, summary=headwater.__doc__, lifespan=lifespan, docs_url=None, redoc_url=None,
         telemetry=_NO_TELEMETRY,
@@ -207,7 +207,7 @@ def create_app(
 
 
 class Application(FastAPI):
-    """FastAPI's application within what stands in front of it, which so need not go through FastAPI's own layers."""
+    """FastAPI's application, and outer layers that do not pass through FastAPI's own."""
 
     enclosed: Callable[[ASGIApp], ASGIApp]
     direct: Direct
@@ -270,7 +270,7 @@ def _require(request: HTTPConnection, who: Principal, scope: Scope) -> None:
 
 
 async def _pending(workspace: Workspace, who: Principal) -> int:
-    """How many entries of the caller's tenant wait; whether any does, for one who reads some namespaces: what others send is not his."""
+    """Return the number of waiting entries of the caller's tenant. A caller with some namespaces gets 1 if any entry waits."""
     count = await workspace.projector.pending(who.tenant)
     return min(count, 1) if who.is_restricted(Scope.READ) else count
 

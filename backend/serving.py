@@ -43,10 +43,10 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _NEXT_PORTS = 50
 _QUEUE = 2048  # connections that the system keeps until they are accepted
 _MESSAGE_BYTES = 256 * 1024  # of a subscription
-_GRACE = 4  # seconds for requests that are at work when the service is told to end
+_GRACE = 4  # seconds for running requests when the service is stopped
 _END = 8.5  # seconds after which a thread of ours ends it, whatever is at work
-_LAST = 9.25  # seconds after which the system ends it, where that thread cannot
-_AT_ONCE = 64  # of which so many are accepted before those that are open have their turn
+_LAST = 9.25  # seconds after which the system ends the process if that thread cannot
+_AT_ONCE = 64  # this many are accepted before open ones have their turn
 
 
 class LocalService:
@@ -58,7 +58,7 @@ class LocalService:
     def __init__(self, settings: Settings, *, limits: Limits | None = None) -> None:
         self._home = settings.folder.create()
         self._end_tracing = tracing.start(os.environ)
-        # What is damaged is told here as an error: from within uvicorn it would be pages of traceback.
+        # A damaged file raises an error here: from within uvicorn it would be pages of traceback.
         require_shared(settings)
         open_log(settings).close()
         Catalog(self._home.associations / CATALOG).close()
@@ -95,7 +95,7 @@ class LocalService:
         self._is_told = False  # by a signal, to end
 
     def link(self, scopes: Collection[Scope] = READING) -> str:
-        """An address that opens the page, once, for a session that may do what `scopes` say."""
+        """Return an address that opens the page once, for a session with these scopes."""
         return f"{self.url}/?ticket={self._credentials.ticket(scopes)}"
 
     def run(self) -> None:
@@ -111,7 +111,7 @@ class LocalService:
             # uvicorn shuts down and then raises the signal again: SIGTERM would end us before the announcement is taken back.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
             self._server.told_to_end = self._end_in_time
-        # What was imported stays: else each full collection goes through all of it, and holds an answer up by tens of milliseconds.
+        # Imported objects stay: each full collection would visit all of them, and delay an answer by tens of milliseconds.
         settle()
         try:
             self._server.run(sockets=[self._socket])
@@ -129,7 +129,7 @@ class LocalService:
             raise UnavailableError("The service could not start.", hint="The lines above say why; `headwater doctor` checks this machine.")
 
     def _end_in_time(self) -> None:
-        """Begin to end. What is acknowledged is durable, so the process may end at any time; its other processes end with it."""
+        """Begin to end. Acknowledged entries are durable, so the process may end at any time. Its other processes end with it."""
 
         def end() -> None:
             self._home.retract(os.getpid())
@@ -186,10 +186,11 @@ class _Server(uvicorn.Server):
 
 
 def link_to(record: ServiceRecord, key: str, scopes: Collection[Scope] = READING) -> str:
-    """A fresh link to the page of a service that runs already, for a session that may do what `scopes` say.
+    """Return a new link to the page of a running service, for a session with these scopes.
 
     Raises:
-        UnavailableError: it does not answer.
+        UnavailableError: the service does not answer.
+
     """
     try:
         asked = {"scopes": sorted(scopes)}

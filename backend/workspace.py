@@ -59,7 +59,8 @@ _log = logging.getLogger("headwater.workspace")
 class Workspace:
     """The parts of one home. `async with await Workspace.open(settings) as workspace: …`.
 
-    What takes things in and projects them loads when it is asked for: a question on the command line begins sooner without it.
+    Intake and projection load when they are used, so that a question on the command line starts without them.
+
     """
 
     settings: HomeSettings
@@ -75,15 +76,16 @@ class Workspace:
     async def open(
         cls, settings: HomeSettings, *, without_graph: bool = False, indexed: bool = False, for_worker: bool = False
     ) -> Workspace:
-        """Open a home, making what is not there yet. `without_graph`: also while the graph store is away; asking it is refused until then.
+        """Open a home, and make missing parts. `without_graph`: also while the graph store is away, which then refuses questions.
 
-        `indexed`: with an index of the graph, for whoever asks more than once. `for_worker`: for the worker of a service, which
-        has made the home already. It opens a graph store of its own, and makes no log where that vanished.
+        `indexed`: with an index of the graph, for callers with several questions. `for_worker`: for the worker of a service, whose
+        home exists already. The worker opens a graph store of its own, and makes no log if that vanished.
 
         Raises:
             ConfigurationError: the home cannot be used, or belongs to a newer Headwater.
             UnavailableError: the graph store or the disk does not answer.
             DamagedError: a file of the home is damaged.
+
         """
         home = settings.folder.create()
         graph = graph_store(settings, indexed=indexed)
@@ -181,16 +183,17 @@ class Workspace:
         return await pending(self.log, self.graph, tenant)
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
-        """Which records a record came from, or where it went. Raises as `headwater.graph.trace.trace` says."""
+        """Return the sources or the outputs of records. Raises as `headwater.graph.trace.trace`."""
         from headwater.graph.trace import trace  # DuckDB loads with it: delivery at the end of a run does without
 
         return await trace(self.graph, self.records, tenant, request)
 
     async def trace_on_spark(self, tenant: str, request: TraceRequest, spark: SparkSession, say: Callable[[str], None]) -> TraceAnswer:
-        """The same, with records followed by jobs of Spark; `say` is told how far they are.
+        """Trace records by jobs of Spark. `say` gets the progress.
 
         Raises:
-            UnsupportedError: something that this trace needs is not done on Spark.
+            UnsupportedError: Spark cannot do a part of this trace.
+
         """
         from headwater.graph.trace import trace
         from headwater.graph.trace.on_spark.connection import SparkConnection
@@ -207,7 +210,7 @@ class Workspace:
         return Replays(self.home.replays, self.graph, trace or self.trace, self.registry, self.records.sources, turn)
 
     def recaptures(self, tenant: str = DEFAULT_TENANT) -> Recaptures:
-        """What runs programs of this home again for the lineage of their records, and takes that in."""
+        """Return the service that runs programs of this home again for the lineage of their records."""
         from headwater.backend.ingest.spool_delivery import LogDelivery
         from headwater.backend.rerun.recapture.service import Recaptures
 
@@ -238,7 +241,7 @@ class Workspace:
 
 
 async def _note_absent_captures(log: IngestLog, graph: GraphStore, records: AssociationStore) -> None:
-    """A catalog that was made anew of what is kept cannot know of captures that the log has and that are not kept any more."""
+    """Note captures that the log has and the folder lacks. A catalog that was made anew of the folder cannot know them."""
     from headwater.backend.projector.missing_captures import note_absent_captures
 
     for tenant in log.tenants():
@@ -285,7 +288,7 @@ def association_store(settings: HomeSettings, registry: Registry, *, tenant: str
 
 
 def _data_roots(settings: HomeSettings, registry: Registry, remote: Remote) -> DataRoots:
-    """Where traces may read data: below the roots that are set, else below what programs of this home read and wrote; never in the home."""
+    """Return the data roots: the set ones, else the folders that programs of this home read and wrote. The home is never among them."""
     never = [settings.folder.path]
     if settings.data_roots is None:
         return DataRoots(registry.is_root, never=never, remote=remote)
@@ -311,7 +314,7 @@ def graph_store(settings: HomeSettings, *, indexed: bool = False) -> GraphStore:
 
 @dataclass(frozen=True, slots=True)
 class SpoolDelivery:
-    """What `deliver_spool` did. `pending` counts the log entries that the graph has not taken in yet."""
+    """The result of `deliver_spool`. `pending` counts the log entries that the graph does not have yet."""
 
     arrived: int
     refused: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""Faults of the disk below the stores, told apart from faults of what is stored, and named by the file.
+"""Faults of the disk below the stores, separate from faults of the stored data, with the name of the file.
 
-For everything that keeps a file in a home. A damaged file is a `DamagedError` that names it and the command that repairs it. What may be
-over soon (a full disk, a busy or read-only file) is an `UnavailableError`. Neither is ever the fault of an event or a question.
+For every module that keeps a file in a home. A damaged file is a `DamagedError` that names it and the command that repairs it. A temporary
+fault (a full disk, a busy or read-only file) is an `UnavailableError`. Neither is ever the fault of an event or a question.
 """
 
 from __future__ import annotations

@@ -1,15 +1,19 @@
-"""The rules that containment keeps: what is declared against them is refused, what events brought against them is found.
+"""The rules of containment. Declarations against them are refused, and events against them are listed.
 
-For the intake of declarations, which asks before anything is in the log, and for `headwater store check`. Events are never refused for
-what other events say: they may come in any order, and the graph must end the same. So they are taken in, answers stay finite (every walk
-ends where a cycle closes), and the check lists them.
+For the intake of declarations, which asks before the log has an entry, and for `headwater store check`. An event is never refused because
+of other events: events may come in any order, and the graph must end the same. Answers stay finite (every walk ends at a cycle), and the
+check lists the faults.
 
-The rules: a type is declared before it is used; a child and its container are of one hierarchy, and of types that may stand so; a
-child belongs to one container per hierarchy (those that contain this one aside); nothing contains itself; an actor ends after those
-that it contains.
+The rules:
 
-Events may lawfully name several containers of one job: its namespace's system, and the pipelines that ran it, as dbt's models run under
-each invocation, Airflow's tasks under the DAG of another namespace. So of jobs and pipelines only declared containers must be one.
+- A type is declared before it is used.
+- A child and its container are of one hierarchy, and of types that permit it.
+- A child has one container per hierarchy, apart from the containers of that one.
+- Nothing contains itself.
+- An actor ends after its children.
+
+Events may name several containers of one job: its namespace's system, and the pipelines that ran it. dbt's models run under
+each invocation, and Airflow's tasks under the DAG of another namespace. Jobs and pipelines therefore need one declared container only.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from headwater.graph.stores import Direction, GraphStore
 _PORTION = 500  # declared pairs that are checked at once
 _MOST_STEPS = 300_000  # from what is declared to its containers: a chain of many takes as many as the square of its length
 _NESTING = {NodeKind.PIPELINE, NodeKind.ACTOR, NodeKind.DATA}  # kinds that may contain their own
-_RUN_BY_MANY = {NodeKind.JOB, NodeKind.PIPELINE}  # kinds of which events may name several containers
+_RUN_BY_MANY = {NodeKind.JOB, NodeKind.PIPELINE}  # events may name several containers of these kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Violation:
     detail: str
 
 
-# What may be described before anything bears it. Other parts of a declaration have no place for it.
+# These may be described before they are used. Other parts of a declaration cannot hold a description.
 _ANNOUNCED = (f"{NodeKind.TAG}:", f"{NodeKind.TERM}:")
 
 
@@ -71,7 +75,7 @@ async def check_declaration(graph: GraphStore, tenant: str, declaration: Declara
 
 
 def _spoken(declaration: Declaration) -> Iterator[tuple[str, str]]:
-    """Where a declaration names nodes that must be there, and which."""
+    """Yield the nodes that a declaration needs, with their places in it."""
     for name, parts, pairs in (
         ("containment", ("container", "child"), declaration.containment),
         ("links", ("from", "to"), declaration.links),
@@ -119,7 +123,7 @@ async def _check_containment(
 
 
 class _Containers:
-    """What contains what: as the graph knows, and as was declared so far. `known` are all containers of each end of a declared pair."""
+    """The containers of nodes in the graph and in earlier declarations. `known` are all containers of each end of a declared pair."""
 
     def __init__(self, known: Mapping[str, set[str]]) -> None:
         self._known = known
@@ -156,7 +160,7 @@ class _Containers:
 
 
 async def violations(graph: GraphStore, tenant: str) -> AsyncIterator[Violation]:
-    """What in a graph breaks a rule, as it is found."""
+    """Yield the parts of a graph that break a rule."""
     types = set(await _known_types(graph, tenant))
     async for portion in graph.dump(tenant):
         containers: dict[str, set[str]] = {}
@@ -272,7 +276,7 @@ def _check_types(types: Mapping[str, DeclaredType], container: str, child: str, 
 
 
 def _ends_late(container: Node | None, child: Node | None) -> str | None:
-    """What is wrong with the ends of two actors, where both have ended."""
+    """Return the fault of the ends of two actors, if both have ended."""
     if container is None or child is None:
         return None
     outer, inner = container.properties.get("endedAt"), child.properties.get("endedAt")

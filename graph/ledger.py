@@ -1,7 +1,8 @@
-"""A run's ledger: what was captured of it, and what is missing, from the properties of its node.
+"""A run's ledger: the captured and the missing parts, from the properties of its node.
 
-A program announces in a facet of its event what it captured (`headwater_capture`); the capture itself says so when it arrives (`capture`).
-What was announced and is not here is missing, however complete the program thought it. So is what the service left out of its events.
+A program announces its captures in a facet of its event (`headwater_capture`). The capture has the property `capture` once it arrived.
+Announced captures that did not arrive are missing, however complete the program thought them. So are parts that the service left out of
+its events.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ FAILED = ("FAIL", "ABORT")  # states of a run that did not succeed
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is not known, or not exactly: `kind` is refused, superset, missing, influence or fault."""
+    """A part that is missing or not exact: `kind` is refused, superset, missing, influence or fault."""
 
     operator: str | None
     reason: str

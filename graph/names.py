@@ -1,8 +1,8 @@
-"""The node that a person means by a text: one way of finding it for all commands, the schema and traces.
+"""Finds the node that a person means by a text, in one way for all commands, the schema and traces.
 
 A text is an id, a name, a path or URI, the name of a table, or the end of a name or address from a `/` on. Paths are as Hadoop writes
-them, with nothing escaped (headwater/paths.py), and relative ones begin in the working folder. Whoever names a partition or a file of a
-dataset means the dataset, as the graph has no finer nodes with a flow.
+them, with nothing escaped (headwater/paths.py), and relative ones begin in the working folder. A partition or a file stands for its
+dataset, because the graph has no smaller nodes with flows.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from headwater.graph.stores.paging import encode_cursor, fold
 from headwater.graph.stores.protocol import Page
 from headwater.paths import Place, dataset_root, is_folder_store, looks_like_file, name_of_path, path_of_dataset, split_root
 
-MOST_NAMED = 5  # nodes of one name that are told apart; of more, one more is given
+MOST_NAMED = 5  # nodes of one name in a message; one more shows that there are others
 _PAGE = 1_000
 _MOST_PAGES = 5  # of names that contain a text
 _OF_DATASET, _OF_COLUMN = 2, 3  # parts of an id
 
 
 class Searched(Protocol):
-    """What of a graph store is asked: a service at the end of a line answers it, too."""
+    """The questions to a graph store. The client of a service answers them, too."""
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]: ...
 

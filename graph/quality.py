@@ -28,13 +28,13 @@ _OWN = frozenset({
 })  # fmt: skip
 _OWN_PREFIXES = ("curated:", "tag:", "tagged:", "by:", "how:")
 _WITH_FACETS = frozenset({NodeKind.DATASET, NodeKind.COLUMN, NodeKind.VERSION, NodeKind.RUN, NodeKind.JOB, NodeKind.PIPELINE})
-_NO_VALUES = frozenset({"success", "severity", "rowCount", "bytes", "fileCount"})  # what of a result tells no value of a column
+_NO_VALUES = frozenset({"success", "severity", "rowCount", "bytes", "fileCount"})  # parts of a result that reveal no value of a column
 _INPUT = "input:"  # a run's properties of what it read
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run found. `at` is when it was stated; `values` hold `success`, or the metrics."""
+    """The result of a run. `at` is the time of the statement; `values` hold `success`, or the metrics."""
 
     run: str
     at: str
@@ -88,7 +88,7 @@ def without_values(kind: NodeKind, properties: Mapping[str, Any]) -> dict[str, A
 
 
 def _input(about: Any) -> dict[str, Any]:
-    """What is stated of a dataset that a run read: its version, and facets."""
+    """Return the facts about a dataset that a run read: its version, and facets."""
     stated = about if isinstance(about, Mapping) else {}
     shown = {"version": stated["version"]} if "version" in stated else {}
     facets = stated.get("inputFacets")
@@ -104,7 +104,7 @@ def _is_shown(name: str) -> bool:
 
 
 def outcome_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a result tells no value of a column: whether it was as expected, and how much there was."""
+    """Return the parts of a result that reveal no value of a column: whether it was as expected, and the counts."""
     return {name: value for name, value in values.items() if name in _NO_VALUES}
 
 

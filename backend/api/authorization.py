@@ -140,7 +140,7 @@ class PermittedTraceJobs:
         return found
 
     async def cancel(self, tenant: str, identifier: str) -> TraceJobView | None:
-        """See `TraceJobService`. One that had ended before is told of without its answer."""
+        """See `TraceJobService`. A job that had ended before is returned without its answer."""
         found = await self._jobs.cancel(self._who.holder, tenant, identifier)
         return replace(found, answer=None) if found is not None else None
 
@@ -215,7 +215,7 @@ class PermittedRegistrations:
         self._home = home
 
     async def programs(self, tenant: str) -> Sequence[RegistrationView]:
-        """See `RegistrationService`. Of a start command, only the name of the script is shown."""
+        """See `RegistrationService`. Only the name of the script is shown of a command."""
         if tenant != DEFAULT_TENANT:
             return []
         return await asyncio.to_thread(self._list)
@@ -270,7 +270,7 @@ class PermittedRecaptures:
         return [self._permitted(view) for view in await self._recaptures.list(tenant, first)]
 
     async def possible(self, tenant: str, datasets: Iterable[str]) -> Sequence[str]:
-        """See `RecaptureService`. Which programs are registered is for those who may run them."""
+        """See `RecaptureService`. Only callers who may run programs learn which are registered."""
         if tenant != DEFAULT_TENANT or Scope.REPLAY not in self._who.scopes or self._who.is_restricted(Scope.READ):
             return []
         return await self._recaptures.possible(tenant, datasets)
@@ -341,7 +341,10 @@ class PermittedReplays:
         return self._permitted(found)
 
     def _request(self, tenant: str, order: ReplayOrder) -> ReplayRequest:
-        """Return the request of an order that the caller may give. An error may show a column, so an edit needs the right to see values."""
+        """Return the request of an order that the caller may give.
+
+        An error may show a column, so an edit needs the right to see values.
+        """
         self._check_start(tenant, needs_values=order.where is not None or bool(order.edits))
         return ReplayRequest(output=order.output, dataset=order.dataset, where=order.where, rows=order.rows, set_values=order.edits)
 

@@ -76,7 +76,7 @@ class Attended:
 
 
 class _Client:
-    """The client's side of a request. It notices that the client goes, once the whole body is here."""
+    """The client's side of a request. Once the whole body is here, it notices that the client goes."""
 
     def __init__(self, receive: Receive, send: Send, seconds: float) -> None:
         self._receive = receive

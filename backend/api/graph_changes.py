@@ -1,10 +1,10 @@
 """News of the graph for its followers: the runs that any process has written since.
 
 For subscriptions. While there are followers, one task asks the store for the effects of its last transactions, and gives each follower the
-new ids. Several changes of one run in that time are one piece of news. It must hold a bounded number of ids for a slow follower, and leave
-nothing out silently: a follower that misses some gets an error.
+new ids. Several changes of one run in that time are one piece of news. The number of ids for a slow follower is bounded, and nothing is
+left out silently: a follower that misses some gets an error.
 
-A store reports all tenants together. All followers get all ids; each asks the store for those of its own tenant, and checks for news.
+A store reports all tenants together. All followers get all ids. Each asks the store for those of its own tenant, and checks for news.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Records for callers who may see those of some namespaces alone.
+"""Records for callers who may see those of some namespaces only.
 
-A question is worked out as for anybody, and what is left of its answer is what the caller sees: records of datasets whose namespace he may
-read, in files whose own namespace (scheme and authority; `file` on this machine) he may read too, so that a name which somebody gave to
-another team's file shows nothing of it. The path stops at what is hidden. Texts of an answer name files, runs and columns of anywhere, and
-are replaced. A predicate is asked of files alone that were found to be the caller's before.
+A question is answered as for anybody, and the answer is then reduced. The caller sees records of datasets in permitted namespaces, if the
+namespace of their file (scheme and authority; `file` on this machine) is permitted, too. A foreign file under a permitted name shows
+nothing. The path stops at hidden nodes. Texts of an answer may name any files, runs and columns, and
+are replaced. Predicates are evaluated only on files that are the caller's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 _ELSEWHERE = "Records lie in places that this key may not see."
 _TOLD_LESS = "What is said of it names things that a key restricted to namespaces is not told."
 _UNREADABLE = "Something that this needs cannot be read. What it is, a key restricted to namespaces is not told."
-# What is said of the question itself, or of how busy the service is. All other errors name files, wherever these lie.
+# Errors about the question itself, or about the load of the service. All others may name foreign files.
 _OF_THE_QUESTION = (
     InvalidQueryError, NotFoundError, ForbiddenError, LargeTraceError, UnavailableError, QuestionEndedError, TooManyQuestionsError,
 )  # fmt: skip
@@ -83,7 +83,7 @@ class QuestionsWithin:
         return await self._left(answer, dataset, forward=request.forward)
 
     async def _known(self, tenant: str, text: str) -> str:
-        """A dataset, by its id alone: whom a shorter name fits is told of all namespaces together."""
+        """Return a dataset by its id alone. A shorter name could reveal other namespaces."""
         found = await self._seen.get(tenant, [text]) if text.startswith("dataset:") and "@" not in text else []
         if not found:
             raise NotFoundError(
@@ -95,7 +95,7 @@ class QuestionsWithin:
         self._check(dataset, await _answer_to(self._questions.rows(tenant, RowsRequest(dataset, first=0, origins=True))))
 
     def _check(self, dataset: str, page: RowPage) -> None:
-        """Check that all files of a page lie where the caller may read. What is in no file cannot be vouched for."""
+        """Check that all files of a page lie in permitted namespaces. Rows without a file are refused."""
         holds_something = bool(page.columns or page.rows or page.total)
         if page.dataset != dataset or not self._lie_here(page.origins) or (holds_something and not page.origins):
             raise ForbiddenError(_ELSEWHERE, hint="Ask for a key that may read the namespace of the files, too.")
@@ -137,7 +137,7 @@ class QuestionsWithin:
 
 
 async def _answer_to(question: Awaitable[T]) -> T:
-    """An answer; in the place of an error that may name what is elsewhere, one that names nothing."""
+    """Return an answer. Replace an error that may name foreign things by one that names nothing."""
     try:
         return await question
     except _OF_THE_QUESTION:
@@ -175,7 +175,7 @@ def _reached(path: Sequence[Hop], dataset: str, *, forward: bool) -> set[str]:
 
 
 def _makers(hop: Hop) -> set[str]:
-    """What a hop is of: where a run is not known, its job."""
+    """Return the run of a hop, or its job if the run is not known."""
     return {hop.job, hop.output} | ({hop.run} if hop.run else set())
 
 

@@ -22,7 +22,7 @@ router = APIRouter(prefix="/api/v1", tags=["session"])
 
 
 class TicketRequest(BaseModel):
-    """What the page that a ticket opens may do besides reading."""
+    """The rights of the page that a ticket opens, in addition to reading."""
 
     model_config = ConfigDict(extra="forbid")
     scopes: list[Literal["read", "records", "unmasked", "export", "declare", "replay", "audit", "admin"]] = ["read"]
@@ -48,7 +48,7 @@ async def post_ticket(
 
 @router.get("/session", response_model=dict[str, Any])
 async def get_session(who: Annotated[Principal, Depends(principal)]) -> Response:
-    """What the caller may do: `{scopes, token}`. A session sends the token as `X-Headwater-Token` to change anything."""
+    """The caller's rights: `{scopes, token}`. A session sends the token as `X-Headwater-Token` to change anything."""
     return JSONResponse({"scopes": sorted(who.scopes), "token": who.token}, headers={"Cache-Control": "no-store"})
 
 

@@ -1,9 +1,9 @@
-"""WebSockets, for subscriptions alone: how many a caller may have, and that each ends with the right to it.
+"""WebSockets, for subscriptions only: their number for each caller, and their end with the caller's rights.
 
-A connection outlives the request that opened it. So whom it is from is looked up again every second, with the same headers; where that is
-not the same caller with the same rights any more (a key that was revoked, a session that was ended, another role), it is closed.
+A connection outlives the request that opened it. Its caller is therefore identified again every second, with the same headers. The
+connection is closed if the caller or the rights changed (a revoked key, an ended session, another role).
 
-There is a bound for all of them together. However many the others have, a tenant may have a few.
+All connections together have a bound. A tenant may always have a few, whatever the others have.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _BinaryError(ValueError):
 
 
 class Sockets:
-    """Those of one service. For one event loop."""
+    """The WebSockets of one service. For one event loop."""
 
     def __init__(self) -> None:
         self._of: Counter[tuple[str, str]] = Counter()  # by tenant and caller

@@ -18,7 +18,7 @@ _MOST = 64  # of one owner
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What a ticket buys: a session with scopes, for its owner (the id of a named key; empty: the home's), until an instant."""
+    """The session that a ticket opens: scopes, an owner (the id of a named key; empty: the home's), and an end."""
 
     ends: float
     scopes: frozenset[Scope]
@@ -29,10 +29,10 @@ class Tickets(Protocol):
     """Thread-safe."""
 
     def add(self, stated: Ticket, *, now: float) -> str:
-        """A new ticket. What has ended is forgotten, and the oldest of an owner who has too many."""
+        """Add a ticket. Expired ones are removed, and the oldest of an owner with too many."""
 
     def take(self, ticket: str) -> Ticket | None:
-        """What a ticket buys, once."""
+        """Return the session of a ticket, once."""
 
 
 class OwnTickets:

@@ -1,7 +1,7 @@
-"""The datasets of which a recapture can be proposed: nothing is proposed that is known to fail.
+"""The datasets for which a recapture can be proposed: those without a known reason for failure.
 
-A proposal looks at the graph and at the program of the registry. The command line, which asks about files of its own user, looks at the
-inputs on the disk, too; a service does not touch what an event names.
+A proposal uses the graph and the program of the registry. The command line also looks at the inputs on the disk, because its user owns
+them. A service does not touch files that an event names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INPUT = "input:"  # a property of a run for each dataset that it read
 async def recapturable(
     graph: GraphReader, tenant: str, datasets: Iterable[str], registry: Registry, *, looks_at_files: bool = False
 ) -> list[str]:
-    """Those of some datasets on a local disk, up to three, of which a second run of their registered program may find the records."""
+    """Return up to three local datasets whose records a second run of their registered program may find."""
     found: list[str] = []
     for dataset in [dataset for dataset in dict.fromkeys(datasets) if parse_id(dataset)[1][0] == "file"][:_LOOKED_AT]:
         if len(found) == _PROPOSED:
@@ -49,7 +49,7 @@ async def recapturable(
 
 
 async def _may_succeed(graph: GraphReader, tenant: str, run: OriginalRun, *, looks_at_files: bool) -> bool:
-    """Whether nothing is known by which a second run of the program would be refused."""
+    """Return whether no known fact would refuse a second run of the program."""
     nodes = {node.id: node for node in await graph.get(tenant, [run.run, node_id(NodeKind.JOB, *run.job), run.dataset])}
     job, wrote, output = nodes.get(node_id(NodeKind.JOB, *run.job)), nodes.get(run.run), nodes.get(run.dataset)
     if job is None or wrote is None or output is None or _is_stream(job) or not _is_of_files(output) or not _is_for_a_second_run(wrote):

@@ -82,7 +82,7 @@ async def last_writer(graph: GraphReader, tenant: str, dataset: str, within: str
 
 
 async def _last_writer_of(graph: GraphReader, tenant: str, dataset: str, within: str) -> OriginalRun:
-    """Return the run that wrote a partition last, by what each version states of the part that it wrote. Raises like `last_writer`."""
+    """Return the run that wrote a partition last, from the parts that its versions state. Raises like `last_writer`."""
     asked, found, cursor, seen = partition_pairs(within), list[str](), None, 0
     while cursor is not None or not seen:
         page = await graph.children(tenant, dataset, kinds=[NodeKind.VERSION], first=_PAGE, after=cursor)

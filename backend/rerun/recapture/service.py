@@ -106,7 +106,7 @@ class Recaptures:
         return root, place_named(root, output)
 
     async def possible(self, tenant: str, datasets: Iterable[str]) -> list[str]:
-        """Those of some datasets, up to three, of which a second run of their registered program may find the records."""
+        """Return up to three datasets whose records a second run of their registered program may find."""
         return await recapturable(self._graph, tenant, datasets, self._registry)
 
     async def are_kept(self, tenant: str, blocks: Sequence[FileBlock]) -> bool:

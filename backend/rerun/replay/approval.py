@@ -1,7 +1,6 @@
-"""The approval of a commit by a second person, where `replay.toml` asks for one. Kept as `approval.json` in the replay's folder.
+"""The approval of a commit by a second person, if `replay.toml` asks for one. The replay's folder keeps it as `approval.json`.
 
-A person is the name of a key, of a signed-in person, or of a user of this machine. Nobody approves a replay that they started, and who
-commits must be another person than who approved.
+A person is the name of a key, of a signed-in person, or of a user of this machine. Nobody approves a replay that they started or commit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Commit a replay: put its outputs in the place of the real ones, and undo that.
 
-A commit must never leave half-written real data, whenever it is killed. The shadow is copied next to the real folder first. Then one system
-call exchanges the two folders, so a reader finds the old folder or the new one. The old data stays in the hidden folder next to it until
-its time is over. `commit.json` in the replay's folder records each folder before the exchange; the inode shows afterwards whether it
+A commit must never leave half-written real data, whenever it is killed. The shadow is copied next to the real folder first. Then one
+system call exchanges the two folders, so a reader finds the old folder or the new one. The old data stays in the hidden folder next to it
+until its time is over. `commit.json` in the replay's folder records each folder before the exchange; the inode shows afterwards whether it
 happened.
 """
 
@@ -27,7 +27,7 @@ from headwater.graph.records.atomic_files import sync, write_durably
 from headwater.spark_listener.shadow_paths import ShadowPaths
 
 FILE = "commit.json"
-KINDS = ("exclusive", "what-if", "refresh")  # of which the outputs are whole datasets that differ on purpose
+KINDS = ("exclusive", "what-if", "refresh")  # kinds whose outputs are whole datasets that differ on purpose
 _TABLES = ("_delta_log", ".hoodie", "metadata")
 _AT_FDCWD, _EXCHANGE = -100, 2
 

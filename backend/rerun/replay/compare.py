@@ -43,7 +43,7 @@ def compare(
 ) -> tuple[list[Difference], int]:
     """Return at most `limit` differences between two folders, and the number of all. Files of `before` must be below the data roots.
 
-    Only what lies at the `places` in both folders is compared. `chosen` are 0-based rows by the path of a file below `before`: each of them
+    The comparison is limited to the `places` in both folders. `chosen` are 0-based rows by the path of a file below `before`. Each of them
     must be in `after`, and other rows of `after` are no differences.
 
     Raises:

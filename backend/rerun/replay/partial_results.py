@@ -1,8 +1,8 @@
 """Partial results of aggregates, which a refresh keeps for the next refresh of the same dataset.
 
-A program of a refresh computes an aggregate over a changed dataset file by file. It keeps the groups of each file below
-`replays/partials`, and aggregates the groups of all files. The next refresh computes only the groups of files that are new or changed. The
-programs write the folder (`jvm/replay/PartialStore`). This module limits its size and reports what was used.
+A program of a refresh computes an aggregate over a changed dataset file by file. The program keeps the groups of each file below
+`replays/partials`, and aggregates the groups of all files. The next refresh computes only the groups of new or changed files. The
+programs write the folder (`jvm/replay/PartialStore`). This module limits its size and reports the used parts.
 """
 
 from __future__ import annotations

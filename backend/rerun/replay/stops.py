@@ -33,7 +33,7 @@ _SHOWN = 20  # rows of a dataset
 
 
 class Answer(BaseModel):
-    """What to do at a stop. `file` and `row` (from 0) name a record to drop or edit; `values` are new values by column, as text."""
+    """The answer at a stop. `file` and `row` (from 0) name a record to drop or edit; `values` are new values by column, as text."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

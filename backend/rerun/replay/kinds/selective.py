@@ -12,7 +12,7 @@ _LIMIT = 1_000_000  # records of a trace; the scans of the replay look them up i
 
 
 class Selective:
-    """A dataset of which the trace does not find single records is read as a whole, and a note says so."""
+    """A dataset without single traced records is read as a whole, and a note says so."""
 
     takes = frozenset({"where", "rows"})
 
