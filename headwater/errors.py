@@ -3,7 +3,7 @@
     HeadwaterError                     the root: catch this to catch them all
     ├── ConfigurationError             a setting, file or optional dependency is missing or wrong
     │   └── MissingExtraError          … an optional dependency: names the pip command
-    ├── InvalidInputError              what the caller sent cannot be used; says which field, what was there, what to do
+    ├── InvalidInputError              the caller's input cannot be used; names the field, its value and what to do
     │   ├── InvalidJsonError           … a body that is not JSON as every parser reads it, or is too large or too deep
     │   ├── InvalidEventError          … an OpenLineage event
     │   ├── InvalidCaptureError        … an association manifest or segment
@@ -12,15 +12,15 @@
     ├── KeyRequiredError               the caller shows no key, or not this service's
     ├── NotFoundError                  a dataset, run, node or file that is not known; names what is near
     ├── DamagedError                   a file of the home is damaged; names the file and the command that repairs it
-    ├── SourceChangedError             a source file is not what it was when the run read it
-    │   └── SourceUnavailableError     … or cannot be known to be, since its storage does not give it now
+    ├── SourceChangedError             a source file changed since the run read it
+    │   └── SourceUnavailableError     … or cannot be compared, because its storage does not answer now
     ├── UnsupportedError               an operator or format that is refused, by name
-    ├── LargeTraceError                a trace that is too large to be answered at once; says how it can be started as a job
+    ├── LargeTraceError                a trace that is too large for one answer; says how to start it as a job
     ├── CaptureUnavailableError        this Spark cannot be captured; says why
     └── UnavailableError               (transient) a store or service that does not answer now
 
-`transient` says whether trying the same again may work. Every message says what was wrong, what was there instead, and what to
-do; `hint` carries the last part where a user interface wants to show it apart.
+`transient` says whether a retry may work. Every message names the fault, what was there instead, and what to
+do; `hint` carries the last part, for user interfaces that show it separately.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
 
 class HeadwaterError(Exception):
-    """The root of the tree. `transient` tells whether a retry is worth while; `hint` tells what to do.
+    """The root of the tree. `transient`: a retry may work. `hint` says what to do.
 
-    `is_refusal`: the caller may not have the answer, which others may. The audit log says so.
+    `is_refusal`: others may have the answer, but not this caller. The audit log says so.
+
     """
 
     transient: bool = False
@@ -66,7 +67,7 @@ class MissingExtraError(ConfigurationError):
 
 
 class InvalidInputError(HeadwaterError):
-    """What the caller sent cannot be used. `field` is the path of the offending part, where there is one."""
+    """The caller's input cannot be used. `field` is the path of the offending part, if there is one."""
 
     def __init__(self, message: str, *, field: str | None = None, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -119,7 +120,7 @@ class SourceChangedError(HeadwaterError):
 
 
 class SourceUnavailableError(SourceChangedError):
-    """A source whose storage does not give it now: whether it is what it was cannot be told. `transient`: a later try may work."""
+    """A source that its storage does not return now, so that it cannot be checked for changes. `transient`: a retry may work."""
 
     def __init__(self, message: str, *, hint: str | None = None, transient: bool = True) -> None:
         super().__init__(message, hint=hint)
@@ -131,7 +132,7 @@ class UnsupportedError(HeadwaterError):
 
 
 class LargeTraceError(HeadwaterError):
-    """A trace that is too large to be answered at once. It can be started as a job."""
+    """A trace that is too large for one answer. The hint says how to start it as a job."""
 
 
 class CaptureUnavailableError(HeadwaterError):

@@ -44,7 +44,7 @@ _PART = re.compile(
     rf"|part-[rm]-\d{{5,}}(?:[-.].*)?|part-\d{{1,3}}\.(?:parquet|orc|arrow|feather)|part-{_UUID}-\d.*|part\.\d+\..*|0\d{{5}}_\d+",
     re.DOTALL,
 )
-# What is in a folder of a partition and has such a name is a file.
+# An entry of a partition's folder with such a name is a file.
 _DATA_FILE = re.compile(
     r".+\.(?:parquet|orc|avro|csv|tsv|json|jsonl|ndjson|txt|text|xml|arrow|feather|log|gz|bz2|zst)(?:\.(?:gz|bz2|snappy|zst|lz4|deflate))?",
     re.DOTALL | re.IGNORECASE,
@@ -97,7 +97,7 @@ def partition_text(folder: str) -> str:
 
 
 def name_of_path(text: str) -> tuple[str, str]:
-    """Return namespace and name of what lies at a path. It may be a part of a dataset: see `dataset_root`."""
+    """Return namespace and name for a path, which may be a part of a dataset: see `dataset_root`."""
     parts = split_path(text)
     if parts.scheme in ("", "file"):
         host = parts.authority.rpartition("@")[2].partition(":")[0].lower()
@@ -182,7 +182,8 @@ def looks_like_file(path: str) -> bool:
 def places_of_pattern(pattern: str) -> list[str]:
     """Return the places that a pattern names, by its text alone: a path for each choice in braces, and folders instead of files.
 
-    What may still match several folders stays a pattern.
+    A place that may still match several folders stays a pattern.
+
     """
     waiting, found = [pattern], list[str]()
     while waiting:

@@ -36,10 +36,11 @@ def lines() -> tuple[str, ...]:
 
 @functools.cache
 def jar_for(spark_version: str) -> Path:
-    """The jar for a version of Spark. It stays until the process ends: executors fetch it.
+    """Return the jar for a version of Spark. The file stays until the process ends, because executors fetch it.
 
     Raises:
         CaptureUnavailableError: the package was built without it.
+
     """
     jar = _folder() / f"headwater-{_PLAIN if untried(spark_version) else _line(spark_version)}.jar"
     if not jar.is_file():
