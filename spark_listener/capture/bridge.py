@@ -258,8 +258,8 @@ def java_context(context: Any) -> Any:
 def _load(jvm: Any, uri: str) -> None:
     """Make the jar's classes known to the driver.
 
-    The jar goes into the class loader that PySpark's JVM started with. That loader is the parent of all loaders of sessions and local tasks, so
-    each class is loaded once only. `ADD JAR` would bind the classes to one session.
+    The jar goes into the class loader that PySpark's JVM started with. That loader is the parent of all loaders of sessions and local
+    tasks, so each class is loaded once only. `ADD JAR` would bind the classes to one session.
 
     """
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
