@@ -105,7 +105,6 @@ class Administration:
 
     @strawberry.field(description="Named keys, latest first; `all` also those that have expired or were revoked.")
     async def keys(self, first: int = 200, all: bool = False) -> list[NamedKey]:
-        """One page."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
         found = await asyncio.to_thread(self.service.keys)
         return [key for key in found if all or key.state is KeyState.VALID][:size]

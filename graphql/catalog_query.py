@@ -36,17 +36,14 @@ class CatalogQuery:
 
     @query("Jobs in the order of their ids, of one namespace or of all.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def jobs(self, info: Info, namespace: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
-        """One page."""
         return await _listed(info, NodeKind.JOB, namespace or None, first, after or None)
 
     @query("Datasets in the order of their ids, of one namespace or of all.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def datasets(self, info: Info, namespace: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
-        """One page."""
         return await _listed(info, NodeKind.DATASET, namespace or None, first, after or None)
 
     @query("Tags that anything bears or bore, in the order of their ids.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def tags(self, info: Info, first: int = 20, after: str | None = UNSET) -> NodeConnection:
-        """One page."""
         return await _listed(info, NodeKind.TAG, None, first, after or None)
 
     @query(
@@ -56,7 +53,6 @@ class CatalogQuery:
         in_namespaces=True,
     )
     async def types(self, info: Info, first: int = 20, after: str | None = UNSET) -> NodeConnection:
-        """One page."""
         return await _listed(info, NodeKind.TYPE, None, first, after or None)
 
     @query("Actors of a declared type, or of all, in the order of their ids.", scope=Scope.READ, costly=False, in_namespaces=True)
@@ -66,7 +62,6 @@ class CatalogQuery:
 
     @query("Data of a declared type, or of all, in the order of their ids.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def data(self, info: Info, type: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
-        """One page."""
         return await _listed(info, NodeKind.DATA, type or None, first, after or None)
 
     @query(
@@ -109,7 +104,6 @@ class CatalogQuery:
     async def versions(
         self, info: Info, dataset: strawberry.ID, until: str | None = UNSET, first: int = 20, after: str | None = UNSET
     ) -> NodeConnection:
-        """One page."""
         return await _latest(info, dataset, NodeKind.VERSION, until, first, after or None, None)
 
 

@@ -145,7 +145,6 @@ class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, Wo
         first: int = 50,
         offset: int = 0,
     ) -> RowPage:
-        """One page."""
         context = info.context
         size = bounded(first, "first", low=0, high=MAX_PAGE)
         skipped = bounded(offset, "offset", low=0, high=2**31 - 1)

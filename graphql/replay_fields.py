@@ -67,7 +67,6 @@ class ReplayQuery:
         kind: ReplayKind = ReplayKind.EXCLUSIVE,
         edits: list[ReplayEdit] | None = UNSET,
     ) -> ReplayDryRun:
-        """See `ReplayService`."""
         order = _order(dataset, where, rows, output, kind, edits)
         async with info.context.audited("replay.dryRun", *filter(None, (dataset, output))):
             return ReplayDryRun.of(await _replays(info).dry_run(info.context.tenant, order))
@@ -89,7 +88,6 @@ class ReplayMutation:
         edits: list[ReplayEdit] | None = UNSET,
         limits: ReplayLimits | None = UNSET,
     ) -> Replay:
-        """See `ReplayService`."""
         order = _with_limits(_order(dataset, where, rows, output, kind, edits), limits or None)
         replays = _replays(info)
         async with info.context.audited("replay.start", *filter(None, (dataset, output)), changes=True):
@@ -113,7 +111,6 @@ class ReplayMutation:
         row: RowNumber | None = UNSET,
         edits: list[ReplayEdit] | None = UNSET,
     ) -> Replay:
-        """See `ReplayService`."""
         values = {edit.column: edit.value for edit in edits or ()}
         answer = StopAnswer(action=action.value, file=file or "", row=row if isinstance(row, int) else -1, values=values)
         async with info.context.audited("replay.answer", id, changes=True):
@@ -121,13 +118,11 @@ class ReplayMutation:
 
     @mutation("Let a waiting or running replay end. Its state is FAILED when its program has ended.", scope=Scope.REPLAY, costly=False)
     async def cancel_replay(self, info: Info, id: strawberry.ID) -> Replay:
-        """See `ReplayService`."""
         async with info.context.audited("replay.cancel", id, changes=True):
             return _without_rows(await _replays(info).cancel(info.context.tenant, id))
 
     @mutation("Approve the commit of a complete replay, as a second person.", scope=Scope.REPLAY, costly=False)
     async def approve_replay(self, info: Info, id: strawberry.ID) -> Replay:
-        """See `ReplayService`."""
         async with info.context.audited("replay.approve", id, changes=True):
             return _without_rows(await _replays(info).approve(info.context.tenant, id))
 
@@ -137,7 +132,6 @@ class ReplayMutation:
         costly=True,
     )
     async def commit_replay(self, info: Info, id: strawberry.ID, keep_days: float = _KEEP_DAYS) -> Replay:
-        """See `ReplayService`."""
         if not 0 <= keep_days <= _MOST_KEEP_DAYS:
             raise InvalidQueryError(f"keepDays is {keep_days:g}.", field="keepDays", hint=f"It is 0 to {_MOST_KEEP_DAYS:g}.")
         async with info.context.audited("replay.commit", id, changes=True):
@@ -145,7 +139,6 @@ class ReplayMutation:
 
     @mutation("Put the old data of a committed replay back.", scope=Scope.REPLAY, costly=True)
     async def undo_replay(self, info: Info, id: strawberry.ID) -> Replay:
-        """See `ReplayService`."""
         async with info.context.audited("replay.undo", id, changes=True):
             return _without_rows(await _replays(info).undo(info.context.tenant, id))
 

@@ -116,7 +116,6 @@ class Trigger:
 
     @strawberry.field(description="Its causes, the latest first. `before` is the time of a cause, for the next page.", metadata=COSTLY)
     async def history(self, info: Info, first: int = 10, before: str | None = UNSET) -> list[TriggerCause]:
-        """One page."""
         triggers = available(info.context.services.triggers, "Triggers")
         found = await triggers.history(
             info.context.tenant, self.id, first=bounded(first, "first", low=1, high=MAX_PAGE), before=before or None

@@ -47,12 +47,10 @@ class Node:
 
     @strawberry.field(description="Owners, tags, terms and other descriptions that users and producers stated.")
     def descriptions(self) -> Descriptions:
-        """From its properties."""
         return Descriptions.of(self.node)
 
     @strawberry.field(description="Of a run: what was captured of it, and what is missing; null of anything else.")
     def ledger(self) -> Ledger | None:
-        """From its properties."""
         return Ledger.of(ledger_of(self.node.properties)) if self.kind is NodeKind.RUN else None
 
     @strawberry.field(
@@ -69,7 +67,6 @@ class Node:
 
     @strawberry.field(description="The direct children of this node, by name.")
     async def children(self, info: Info, kinds: list[NodeKind] | None = UNSET, first: int = 100, after: str | None = UNSET) -> NodePage:
-        """One page."""
         key = ChildrenKey(self.id, tuple(dict.fromkeys(kinds or ())), bounded(first, "first", low=1, high=MAX_PAGE), after or None)
         return NodePage.of(await info.context.loaders.children.load(key))
 

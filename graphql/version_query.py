@@ -133,7 +133,6 @@ class VersionQuery:
         first: int = 50,
         offset: int = 0,
     ) -> VersionDiff:
-        """One page."""
         context = info.context
         request = DiffRequest(
             dataset=dataset, before=before, after=after, key=key or (), changes=tuple(changes or Change),

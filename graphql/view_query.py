@@ -32,7 +32,6 @@ class ViewQuery:
         in_namespaces=True,
     )
     async def view(self, info: Info, view: ViewInput, first: int = 2000, edges: int = 20_000, after: str | None = UNSET) -> LineageView:
-        """One page."""
         size = bounded(first, "first", low=1, high=MAX_NODES)
         links = bounded(edges, "edges", low=1, high=MAX_EDGES)
         return await LineageView.of(info, await with_ids(info, view.request(first=size, edges=links, after=after or None)))

@@ -33,19 +33,15 @@ class PermittedAdministration:
         self._administered = Administered(parts.settings, self._ring, self._tenant, clock=clock)
 
     def keys(self) -> list[NamedKey]:
-        """See `AdminService`."""
         return self._administered.keys()
 
     def tenants(self) -> Sequence[Tenant]:
-        """See `AdminService`."""
         return self._administered.tenants()
 
     def people(self) -> People:
-        """See `AdminService`."""
         return self._administered.people()
 
     def create(self, wanted: KeyWanted) -> NewKey:
-        """See `AdminService`."""
         tenant = wanted.tenant or self._who.tenant
         if self._tenant not in (None, tenant):
             raise ForbiddenError(f"{self._who.name} administers the tenant {self._tenant} alone.", hint="Leave `tenant` out.")
@@ -56,14 +52,12 @@ class PermittedAdministration:
         return self._new(*self._ring.create(wanted.name, wanted.rights, tenant=tenant, expires=self._end(wanted.days)))
 
     def rotate(self, identifier: str, overlap_hours: float, days: float | None) -> NewKey:
-        """See `AdminService`."""
         key = self._by_id(identifier)
         if Scope.OPERATE in key.scopes and Scope.OPERATE not in self._who.scopes:
             raise ForbiddenError(f"{self._who.name} does not look after the service, as this key does.", hint="Ask the owner of the home.")
         return self._new(*self._ring.rotate(identifier, overlap=overlap_hours * 3600, expires=self._end(days), tenant=key.tenant))
 
     def revoke(self, identifier: str) -> NamedKey:
-        """See `AdminService`."""
         key = self._by_id(identifier)
         self._ring.revoke(identifier, tenant=key.tenant)
         return self._administered.shown(self._by_id(identifier))

@@ -73,19 +73,16 @@ class PermittedQuestions:
         self._who = who
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
-        """See `Questions`."""
         tells = request.where is not None or request.values or request.selected_values
         if tells:
             self._who.require(Scope.RECORDS)
         return await self._asked(*([Scope.RECORDS] if tells else [])).trace(tenant, request)
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
-        """See `Questions`."""
         self._who.require(Scope.RECORDS)
         return await self._asked(Scope.RECORDS).rows(tenant, request)
 
     async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
-        """See `Questions`."""
         self._who.require(Scope.RECORDS)
         return await self._asked(Scope.RECORDS).diff(tenant, request)
 
@@ -97,7 +94,6 @@ class PermittedQuestions:
     def export(
         self, tenant: str, request: TraceRequest, notation: ProvFormat, *, counted: Callable[[int], None] = lambda _: None
     ) -> AsyncGenerator[bytes, None]:
-        """See `CallersQuestions`."""
         self._who.require_whole(Scope.EXPORT)
         if request.where is not None:
             self._who.require(Scope.RECORDS)
@@ -123,7 +119,6 @@ class PermittedTraceJobs:
         self._questions = parts.questions.of(who.holder, self._masks)
 
     async def start(self, tenant: str, request: TraceRequest) -> TraceJobView:
-        """See `TraceJobService`."""
         self._require(request)
         return self._jobs.start(self._who.holder, tenant, request, self._masks)
 
@@ -255,18 +250,15 @@ class PermittedRecaptures:
         self._tells_values = tells_values(parts, who)
 
     async def start(self, tenant: str, dataset: str) -> str:
-        """See `RecaptureService`."""
         if tenant != DEFAULT_TENANT:
             raise ForbiddenError(f"The tenant {tenant} has no programs on this service.", hint="Recaptures run programs of its own home.")
         return await self._recaptures.start(tenant, dataset)
 
     async def get(self, tenant: str, identifier: str) -> RecaptureView | None:
-        """See `RecaptureService`."""
         found = await self._recaptures.get(tenant, identifier)
         return self._permitted(found) if found else None
 
     async def list(self, tenant: str, first: int) -> Sequence[RecaptureView]:
-        """See `RecaptureService`."""
         return [self._permitted(view) for view in await self._recaptures.list(tenant, first)]
 
     async def possible(self, tenant: str, datasets: Iterable[str]) -> Sequence[str]:
@@ -300,13 +292,11 @@ class PermittedReplays:
         self._tells_values = tells_values(parts, who)
 
     async def start(self, tenant: str, order: ReplayOrder) -> str:
-        """See `ReplayService`."""
         request = self._request(tenant, order)
         limits = Limits(seconds=order.seconds, disk_bytes=order.disk_bytes)
         return await self._replays.start_kind(tenant, kind=order.kind, request=request, limits=limits, by=self._who.name)
 
     async def dry_run(self, tenant: str, order: ReplayOrder) -> DryRunView:
-        """See `ReplayService`."""
         return await self._replays.dry_run(tenant, kind=order.kind, request=self._request(tenant, order))
 
     async def answer(self, tenant: str, identifier: str, answer: StopAnswer) -> ReplayView:
@@ -316,21 +306,17 @@ class PermittedReplays:
         return self._permitted(await self._replays.answer(tenant, identifier, one))
 
     async def cancel(self, tenant: str, identifier: str) -> ReplayView:
-        """See `ReplayService`."""
         return self._permitted(await self._replays.cancel(tenant, identifier))
 
     async def approve(self, tenant: str, identifier: str) -> ReplayView:
-        """See `ReplayService`."""
         await self._replays.approve(tenant, identifier, by=self._who.name)
         return await self._known(tenant, identifier)
 
     async def commit(self, tenant: str, identifier: str, keep_days: float) -> ReplayView:
-        """See `ReplayService`."""
         await self._replays.commit(tenant, identifier, keep_days=keep_days, by=self._who.name)
         return await self._known(tenant, identifier)
 
     async def undo(self, tenant: str, identifier: str) -> ReplayView:
-        """See `ReplayService`."""
         await self._replays.undo(tenant, identifier)
         return await self._known(tenant, identifier)
 
@@ -355,19 +341,16 @@ class PermittedReplays:
             self._require_values()
 
     async def get(self, tenant: str, identifier: str) -> ReplayView | None:
-        """See `ReplayService`."""
         found = await self._replays.get(tenant, identifier)
         self._require_shown([found] if found else [])
         return self._permitted(found) if found else None
 
     async def list(self, tenant: str, first: int) -> Sequence[ReplayView]:
-        """See `ReplayService`."""
         found = await self._replays.list(tenant, first)
         self._require_shown(found)
         return [self._permitted(replay) for replay in found]
 
     async def remove(self, tenant: str, identifier: str) -> ReplayView | None:
-        """See `ReplayService`."""
         found = await self._replays.remove(tenant, identifier)
         return self._permitted(found) if found else None
 

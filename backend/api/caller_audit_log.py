@@ -28,7 +28,6 @@ class PermittedAudit:
         self._tenant = tenant_of(who)
 
     async def entries(self, asked: AuditQuestion) -> AuditPage:
-        """See `AuditReader`."""
         wanted = Wanted(asked.by, asked.dataset, asked.decision, asked.since, asked.until, tenant=self._tenant)
         found = await asyncio.to_thread(self._lines.latest, wanted, asked.last, quickly=True)
         return AuditPage(
@@ -38,7 +37,6 @@ class PermittedAudit:
         )
 
     async def verify(self) -> AuditVerification:
-        """See `AuditReader`."""
         return await asyncio.to_thread(self._verify)
 
     def _verify(self) -> AuditVerification:

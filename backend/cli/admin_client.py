@@ -170,7 +170,6 @@ class ServiceAudit:
         self._service = service
 
     def latest(self, wanted: Wanted, most: int, *, quickly: bool = False) -> Found:
-        """See `AuditLines`."""
         del quickly
         document = (
             "query ($b: String, $d: String, $x: Decision, $s: String, $u: String, $n: Int!)"

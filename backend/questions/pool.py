@@ -183,15 +183,12 @@ class CallersQuestions:
         self._masks = masks
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
-        """See `Questions`."""
         return cast("TraceAnswer", await self._pool.ask(self._caller, tenant, request, self._masks))
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
-        """See `Questions`."""
         return cast("RowPage", await self._pool.ask(self._caller, tenant, request, self._masks))
 
     async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
-        """See `Questions`."""
         return cast("VersionDiff", await self._pool.ask(self._caller, tenant, request, self._masks))
 
     async def masked_again(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:

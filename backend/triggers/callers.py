@@ -61,13 +61,11 @@ class CallersTriggers:
         self._audit = audit
 
     async def list(self, tenant: str) -> Sequence[dict[str, Any]]:
-        """See `TriggerService`."""
         triggers = await self._triggers()
         found = await triggers.all(tenant) if triggers is not None else []
         return [trigger_document(one, has_values=self._tells_values) for one in found]
 
     async def get(self, tenant: str, name: str) -> dict[str, Any] | None:
-        """See `TriggerService`."""
         try:
             found = await (await self._known(name)).get(tenant, name)
         except NotFoundError:
@@ -75,14 +73,12 @@ class CallersTriggers:
         return trigger_document(found, has_values=self._tells_values)
 
     async def history(self, tenant: str, name: str, *, first: int, before: str | None) -> Sequence[dict[str, Any]]:
-        """See `TriggerService`."""
         triggers = await self._known(name)
         trigger = await triggers.get(tenant, name)
         entries = await triggers.history(trigger, first=first, before=parse_time(before, "before") if before else None)
         return [entry_document(entry) for entry in entries]
 
     async def create(self, tenant: str, definition: Mapping[str, Any]) -> dict[str, Any]:
-        """See `TriggerService`."""
         self._check_values(definition)
         triggers = await self._made()
         await self._note("trigger.create", str(definition.get("name")))
@@ -97,7 +93,6 @@ class CallersTriggers:
         return entry_document(Entry(cause, execution))
 
     async def pause(self, tenant: str, name: str, reason: str | None) -> dict[str, Any]:
-        """See `TriggerService`."""
         triggers = await self._known(name)
         await self._note("trigger.pause", name)
         return trigger_document(await triggers.pause(tenant, name, reason=reason), has_values=self._tells_values)
@@ -110,7 +105,6 @@ class CallersTriggers:
         return trigger_document(await triggers.resume(tenant, name, self._owner()), has_values=self._tells_values)
 
     async def remove(self, tenant: str, name: str) -> dict[str, Any]:
-        """See `TriggerService`."""
         triggers = await self._known(name)
         await self._note("trigger.remove", name)
         return trigger_document(await triggers.remove(tenant, name), has_values=self._tells_values)
@@ -118,7 +112,6 @@ class CallersTriggers:
     async def test(
         self, tenant: str, *, since: str, until: str | None, name: str | None, definition: Mapping[str, Any] | None
     ) -> dict[str, Any]:
-        """See `TriggerService`."""
         if definition is not None:
             self._check_values(definition)
         triggers = await self._made()

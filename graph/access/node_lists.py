@@ -28,7 +28,6 @@ class Lists:
         self._visible = visible
 
     async def listed(self, prefix: str, first: int, skip: int) -> Listing:
-        """See `GraphStore.listed`."""
         bounds_of(prefix)
         kind, is_kind_alone = kind_named(prefix), prefix.count(":") == 1
         if kind in DESCRIBING and is_kind_alone:
@@ -49,7 +48,6 @@ class Lists:
         return Listing(nodes, total)
 
     async def listed_after(self, prefix: str, after: str | None, first: int) -> Sequence[Node]:
-        """See `GraphStore.listed_after`."""
         bounds_of(prefix)
         kind, is_kind_alone = kind_named(prefix), prefix.count(":") == 1
         if kind in DESCRIBING and is_kind_alone:

@@ -108,7 +108,6 @@ class Reached:
 
 
 def reach(graph: Adjacency, start: Numbers, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int) -> Reached:
-    """See `GraphStore.reach`."""
     runs = runs_of(kinds)
     cones = [_spread(graph, start, way, runs, depth, limit) for way in direction.ways()]
     numbers, away = _nearer(*((cone[0], cone[1]) for cone in cones))

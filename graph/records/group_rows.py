@@ -94,7 +94,6 @@ class _RunInMemory:
         self._group = self._row = 0
 
     def until(self, after: int) -> _Run:
-        """See `_Reader`."""
         begin, row, run = self._group, self._row, self._run
         self._group = begin + int(np.searchsorted(run.groups[begin:], np.uint32(after)))
         counts = run.counts[begin : self._group]
@@ -115,7 +114,6 @@ class _StoredRun:
                     np.ascontiguousarray(part).tofile(file)
 
     def until(self, after: int) -> _Run:
-        """See `_Reader`."""
         most = min(self._groups - self._group, after - self._before)  # each group is there once
         self._before = after
         if not most:

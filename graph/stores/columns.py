@@ -21,7 +21,6 @@ def by_columns(focus: Iterable[str], kinds: Sequence[EdgeKind]) -> bool:
 
 
 async def reach_columns(store: Reader, tenant: str, focus: Sequence[str], *, direction: Direction, depth: int, limit: int) -> Subgraph:
-    """See `GraphStore.reach`."""
     walk = await _walked(store, tenant, focus, direction, depth, limit)
     nodes = {node.id: node for node in await store.get(tenant, walk.order)}
     return Subgraph([nodes[identifier] for identifier in walk.order], walk.edges(), walk.kept(), walk.truncated, walk.counted)

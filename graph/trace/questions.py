@@ -62,7 +62,6 @@ class DirectQuestions:
         self._larger_than = larger_than
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
-        """See `Questions`."""
         from headwater.graph.trace.engine import trace
 
         return await trace(
@@ -70,7 +69,6 @@ class DirectQuestions:
         )
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
-        """See `Questions`."""
         from headwater.graph.trace.preview import preview
 
         return await preview(
@@ -86,7 +84,6 @@ class DirectQuestions:
         )
 
     async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
-        """See `Questions`."""
         from headwater.graph.trace.version_diff.engine import diff
 
         return await diff(self._graph, self._records, tenant, request)

@@ -21,7 +21,6 @@ class _TracedLog:
         return getattr(self._log, name)
 
     def append(self, tenant: str, drafts: Sequence[Draft]) -> Future[Sequence[Receipt]]:
-        """See `IngestLog`."""
         if (current := begun("log.append", entries=len(drafts))) is None:  # tracing ended with the service
             return self._log.append(tenant, drafts)
         future = self._log.append(tenant, drafts)

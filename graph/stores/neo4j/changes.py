@@ -98,7 +98,6 @@ async def no_news(connections: Connections, elements: Elements, tenant: str, foc
 
 
 async def news(transaction: AsyncManagedTransaction, elements: Elements, tenant: str, focus: Sequence[str], after: int) -> News:
-    """See `IndexableStore.news`."""
     revision, found = (await rows(transaction, _NEWS, ids=list(focus), tenant=tenant))[0]
     start = [elements.ref(element) for element in found]
     if revision == after:

@@ -37,7 +37,6 @@ async def cone(
     facts: bool,
     names: bool,
 ) -> Cone:
-    """See `GraphStore.cone`."""
     start = await elements_of(transaction, tenant, list(dict.fromkeys(focus)))
     if len(start) > limit:
         start = await _column(transaction, _BY_ID, start)

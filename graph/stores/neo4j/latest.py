@@ -28,7 +28,6 @@ _FIRST: LiteralString = _CONTAINED + " LIMIT $first } RETURN one[0], since, id"
 async def latest_at(
     transaction: AsyncManagedTransaction, tenant: str, asked: Sequence[Moment], kind: NodeKind, first: int
 ) -> Mapping[Moment, Sequence[Node]]:
-    """See `GraphStore.latest_at`."""
     bounds: dict[str, set[str]] = {}
     for parent, until in asked:
         bounds.setdefault(parent, set()).add(until_bound(until))

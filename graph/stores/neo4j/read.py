@@ -37,7 +37,6 @@ async def search(
     transaction: AsyncManagedTransaction, tenant: str, text: str, kinds: Sequence[NodeKind], first: int, after: str | None,
     ranges: Sequence[IdRange] | None = None,
 ) -> Page:  # fmt: skip
-    """See `GraphStore.search`."""
     part = fold(text)
     every: LiteralString = "MATCH (n:Container) WHERE n.tenant = $tenant AND n.kind IN $kinds" + _INDEXED
     holding: LiteralString = (
@@ -65,7 +64,6 @@ async def children(
 
 
 async def listed(transaction: AsyncManagedTransaction, tenant: str, prefix: str, first: int, skip: int) -> Listing:
-    """See `GraphStore.listed`."""
     least, beyond = bounds_of(prefix)
     within: LiteralString = "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id >= $least AND n.id < $beyond "
     bound = {"tenant": tenant, "least": least, "beyond": beyond}
@@ -76,7 +74,6 @@ async def listed(transaction: AsyncManagedTransaction, tenant: str, prefix: str,
 
 
 async def listed_after(transaction: AsyncManagedTransaction, tenant: str, prefix: str, after: str | None, first: int) -> list[Node]:
-    """See `GraphStore.listed_after`."""
     least, beyond = bounds_of(prefix)
     page: LiteralString = (
         "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id > $after AND n.id < $beyond WITH n ORDER BY n.id LIMIT $first RETURN "
@@ -90,7 +87,6 @@ async def listed_after(transaction: AsyncManagedTransaction, tenant: str, prefix
 async def latest(
     transaction: AsyncManagedTransaction, tenant: str, parent: str, kind: NodeKind, until: str | None, first: int, skip: int
 ) -> Listing:
-    """See `GraphStore.latest`."""
     contained: LiteralString = (
         "MATCH (p:Container {tenant: $tenant, id: $parent})-[e:CONTAINS]->(n:Container) "
         "WHERE n.tenant = $tenant AND n.kind = $kind AND coalesce(e.first, '') < $until "

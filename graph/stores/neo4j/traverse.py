@@ -51,7 +51,6 @@ async def reach(
     depth: int,
     limit: int,
 ) -> Subgraph:
-    """See `GraphStore.reach`."""
     start = await elements_of(transaction, tenant, list(dict.fromkeys(focus)))
     walks = [_Walk(transaction, way, kinds, depth, limit) for way in direction.ways()]
     distance: dict[str, int] = {}

@@ -38,7 +38,6 @@ def log_change(connection: sqlite3.Connection, touched: Collection[int] | None) 
 
 
 def census(connection: sqlite3.Connection) -> Census:
-    """See `IndexableStore.census`."""
     nodes, edges = (connection.execute(f"SELECT coalesce(max(key), 0) FROM {table}").fetchone()[0] for table in ("node", "edge"))
     return Census(_revision(connection), nodes, edges)
 
@@ -56,7 +55,6 @@ def scan_edges(connection: sqlite3.Connection, *, after: int) -> tuple[Rows, int
 
 
 def news(connection: sqlite3.Connection, tenant: str, focus: Sequence[str], after: int) -> News:
-    """See `IndexableStore.news`."""
     start = keys_of(connection, tenant, focus).tolist()
     revision = _revision(connection)
     if revision == after:
@@ -72,7 +70,6 @@ def news(connection: sqlite3.Connection, tenant: str, focus: Sequence[str], afte
 
 
 def properties(connection: sqlite3.Connection, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Properties:
-    """See `IndexableStore.properties`."""
     found = dict(
         connection.execute(
             "SELECT f.key, f.properties FROM json_each(?) AS asked CROSS JOIN fact AS f ON f.key = asked.value",

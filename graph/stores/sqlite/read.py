@@ -76,7 +76,6 @@ def listed(connection: sqlite3.Connection, tenant: str, prefix: str, first: int,
 
 
 def listed_after(connection: sqlite3.Connection, tenant: str, prefix: str, after: str | None, first: int) -> list[Node]:
-    """See `GraphStore.listed_after`."""
     least, beyond = bounds_of(prefix)
     within = "FROM node INDEXED BY sqlite_autoindex_node_1 WHERE tenant = ? AND id > ? AND id < ?"
     rows = connection.execute(
@@ -88,7 +87,6 @@ def listed_after(connection: sqlite3.Connection, tenant: str, prefix: str, after
 
 
 def latest(connection: sqlite3.Connection, tenant: str, parent: str, kind: NodeKind, until: str | None, first: int, skip: int) -> Listing:
-    """See `GraphStore.latest`."""
     contained = f"""
         FROM node AS p CROSS JOIN edge AS e INDEXED BY contained_by_first ON e.src = p.key AND e.kind = {_CONTAINS}
         CROSS JOIN node AS n ON n.key = e.dst WHERE p.tenant = ? AND p.id = ? AND n.kind = ? AND coalesce(e.first, '') < ?

@@ -41,7 +41,6 @@ def search(
     connection: sqlite3.Connection, tenant: str, text: str, kinds: Sequence[NodeKind], first: int, after: str | None,
     ranges: Sequence[IdRange] | None = None,
 ) -> Page:  # fmt: skip
-    """See `GraphStore.search`."""
     position = decode_cursor(after)
     part = fold(text)
     wanted = sorted(set(kinds or NodeKind))

@@ -60,7 +60,6 @@ def reach(
     depth: int,
     limit: int,
 ) -> Subgraph:
-    """See `GraphStore.reach`."""
     start = keys_of(connection, tenant, focus).tolist()
     walks = [_Walk(connection, way, codes(kinds), depth, limit) for way in direction.ways()]
     hops: dict[int, int] = {}

@@ -14,7 +14,6 @@ class Exclusive:
     takes = frozenset({"dataset", "where", "rows"})
 
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
-        """See `Kind`."""
         require(request.dataset, "dataset", "Name the dataset of the records to leave out.")
         chosen = await select_source_records(request, sources, "left out")
         upstream = await upstream_of(sources.graph, sources.tenant, chosen.output)

@@ -18,7 +18,6 @@ class Refresh:
     takes = frozenset({"dataset"})
 
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
-        """See `Kind`."""
         changed = await sources.find_dataset(require(request.dataset, "dataset", "Name the source that changed."), "dataset")
         if request.output is not None:
             output = await sources.find_dataset(request.output, "output")

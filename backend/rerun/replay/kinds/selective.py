@@ -17,7 +17,6 @@ class Selective:
     takes = frozenset({"where", "rows"})
 
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
-        """See `Kind`."""
         output = require(request.output, "output", "Name the dataset of the rows to make again.")
         if request.where is None and not request.rows:
             raise InvalidQueryError("No row of the output is chosen.", field="where", hint='Choose rows with --where "…" or --row FILE:N.')

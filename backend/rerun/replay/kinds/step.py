@@ -17,7 +17,6 @@ class Step:
     takes: frozenset[str] = frozenset()
 
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
-        """See `Kind`."""
         output = await sources.find_dataset(require(request.output, "output", "Name the dataset to make again."), "output")
         upstream = await upstream_of(sources.graph, sources.tenant, output)
         applications = in_order(upstream.flows, {flow.application for flow in upstream.flows})

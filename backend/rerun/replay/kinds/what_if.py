@@ -21,7 +21,6 @@ class WhatIf:
     takes = frozenset({"dataset", "where", "rows", "set_values", "patches", "script"})
 
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
-        """See `Kind`."""
         if request.script is not None:
             return await _with_script(request, request.script, sources)
         require(request.dataset, "dataset", "Name the dataset of the records to edit.")
