@@ -54,6 +54,7 @@ class TriggerDriver:
 
     async def _go_on(self) -> None:
         while not self._stopping:
+            self._woken.clear()  # else an earlier wake would end every wait below
             if not has_store(self._workspace.settings):
                 await self._wait(_IDLE)
                 continue
@@ -62,6 +63,7 @@ class TriggerDriver:
             except Exception as error:  # noqa: BLE001 - whatever it is, triggers must go on when it is over
                 self.state = f"failed: {error}"
                 _log.warning("triggers wait: %s", error, exc_info=not isinstance(error, HeadwaterError))
+                self._woken.clear()
                 await self._wait(_PAUSE)
 
     async def _work(self) -> None:
@@ -97,4 +99,5 @@ class TriggerDriver:
             await asyncio.to_thread(store.close)
 
     async def _wait(self, seconds: float) -> None:
-        await asyncio.to_thread(self._woken.wait, seconds)
+        if not self._stopping:
+            await asyncio.to_thread(self._woken.wait, seconds)
