@@ -41,6 +41,13 @@ export const PAGES: readonly Page<PageProps>[] = [
     View: lazy(async () => ({ default: (await import('./components/Triggers/TriggersPage')).TriggersPage })),
   },
   {
+    name: 'workflows',
+    title: 'Workflows',
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/Workflows/WorkflowsPage')).WorkflowsPage })),
+  },
+  {
     name: 'admin',
     title: 'Administration',
     scopes: ['admin', 'audit'],

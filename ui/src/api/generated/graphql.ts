@@ -198,6 +198,24 @@ export type ViewInput = {
   until?: string | null | undefined;
 };
 
+/** The part of a channel that a task reads: its current version, the blocks after the cursor, or those before. */
+export type WorkflowConsumption =
+  | 'ALL'
+  | 'NEW'
+  | 'OLD';
+
+/** A BASE replaces the content of its channel, a DELTA adds to it. */
+export type WorkflowProduction =
+  | 'BASE'
+  | 'DELTA';
+
+/** COMMITTED: the run counts, and its blocks are being moved to their channels. A FAILED run changed nothing. */
+export type WorkflowRunState =
+  | 'COMMITTED'
+  | 'COMPLETE'
+  | 'FAILED'
+  | 'RUNNING';
+
 export type ServiceQueryVariables = Exact<{ [key: string]: never; }>;
 
 
@@ -554,6 +572,27 @@ export type RemoveTriggerMutationVariables = Exact<{
 
 
 export type RemoveTriggerMutation = { removeTrigger: { name: string } };
+
+export type WorkflowsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type WorkflowsQuery = { workflows: Array<{ name: string, appliedAt: string, isRunning: boolean, problem: string | null, tasks: Array<{ name: string, state: WorkflowRunState | null, inputs: Array<{ unread: number }> }> }> };
+
+export type WorkflowQueryVariables = Exact<{
+  name: string;
+  first: number;
+}>;
+
+
+export type WorkflowQuery = { workflow: { name: string, appliedAt: string, isRunning: boolean, problem: string | null, channels: Array<{ name: string, dataset: string, path: string, writer: string | null, currentBlocks: number, lastBlock: number | null }>, tasks: Array<{ name: string, program: string, state: WorkflowRunState | null, endedAt: string | null, error: string | null, inputs: Array<{ channel: string, mode: WorkflowConsumption, cursor: number | null, unread: number }>, outputs: Array<{ channel: string, mode: WorkflowProduction, lastBlock: number | null }> }>, runs: Array<{ id: string, task: string, state: WorkflowRunState, startedAt: string, endedAt: string | null, error: string | null }> } | null };
+
+export type RunWorkflowMutationVariables = Exact<{
+  name: string;
+  task?: string | null | undefined;
+}>;
+
+
+export type RunWorkflowMutation = { runWorkflow: { name: string } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -1539,3 +1578,71 @@ export const RemoveTriggerDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<RemoveTriggerMutation, RemoveTriggerMutationVariables>;
+export const WorkflowsDocument = new TypedDocumentString(`
+    query Workflows {
+  workflows {
+    name
+    appliedAt
+    isRunning
+    problem
+    tasks {
+      name
+      state
+      inputs {
+        unread
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WorkflowsQuery, WorkflowsQueryVariables>;
+export const WorkflowDocument = new TypedDocumentString(`
+    query Workflow($name: String!, $first: Int!) {
+  workflow(name: $name) {
+    name
+    appliedAt
+    isRunning
+    problem
+    channels {
+      name
+      dataset
+      path
+      writer
+      currentBlocks
+      lastBlock
+    }
+    tasks {
+      name
+      program
+      state
+      endedAt
+      error
+      inputs {
+        channel
+        mode
+        cursor
+        unread
+      }
+      outputs {
+        channel
+        mode
+        lastBlock
+      }
+    }
+    runs(first: $first) {
+      id
+      task
+      state
+      startedAt
+      endedAt
+      error
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WorkflowQuery, WorkflowQueryVariables>;
+export const RunWorkflowDocument = new TypedDocumentString(`
+    mutation RunWorkflow($name: String!, $task: String) {
+  runWorkflow(name: $name, task: $task) {
+    name
+  }
+}
+    `) as unknown as TypedDocumentString<RunWorkflowMutation, RunWorkflowMutationVariables>;
