@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headwater.backend.triggers.new_rows import check_predicate
 from headwater.backend.triggers.store import TriggerStore
 from headwater.errors import InvalidInputError, InvalidQueryError, NotFoundError
 from headwater.graph.model import NodeKind, node_id, parse_id
@@ -45,6 +44,8 @@ class Names:
         raise InvalidQueryError(f"No job is named {text}.", field=field, hint=_HINT.format("job:NAMESPACE:NAME, percent-encoded"))
 
     async def check_predicate(self, dataset: str, where: str) -> None:
+        from headwater.backend.triggers.new_rows import check_predicate  # loads DuckDB
+
         await check_predicate(self._graph, self._records, self._tenant, dataset, where)
 
     async def trigger(self, name: str, field: str) -> str:
