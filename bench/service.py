@@ -24,8 +24,8 @@ class Service:
     def __init__(
         self, home: Path, *, settings: Mapping[str, str] | None = None, log: Path | None = None, python: str = sys.executable
     ) -> None:
-        from headwater.backend.cli.service_client import GraphQLClient
         from headwater.backend.home.folder import Home
+        from headwater.transport import GraphQLClient
 
         command = [python, "-P", "-m", "headwater", "serve", "--home", str(home), "--port", "0"]
         environment = os.environ | {"PYTHONUNBUFFERED": "1"} | dict(settings or {})

@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from headwater.answers import (
     Edge,
@@ -42,6 +42,7 @@ from headwater.answers import (
 from headwater.errors import HeadwaterError, LargeTraceError, NotFoundError, UnavailableError
 from headwater.following import AsyncFollowing, Following
 from headwater.subscriptions import NODE, RECAPTURE, REPLAY, Subscriptions
+from headwater.transport import GraphQLClient
 from headwater.trigger_requests import AsyncTriggerRequests, Trigger, TriggerCause, TriggerExecution, TriggerRequests
 from headwater.workflow_requests import (
     AsyncWorkflowRequests,
@@ -53,9 +54,6 @@ from headwater.workflow_requests import (
     WorkflowRun,
     WorkflowTask,
 )
-
-if TYPE_CHECKING:
-    from headwater.backend.cli.service_client import GraphQLClient
 
 __all__ = [
     "AsyncClient",
@@ -114,8 +112,6 @@ class Client(TriggerRequests, WorkflowRequests):
         Raises:
             HeadwaterError: what the service says was wrong.
         """
-        from headwater.backend.cli.service_client import GraphQLClient
-
         client: GraphQLClient | None = getattr(self._own, "client", None)
         if client is None:
             client = self._own.client = GraphQLClient(self._url, self._key, timeout=self._timeout)

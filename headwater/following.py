@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from headwater.errors import ConfigurationError, HeadwaterError, KeyRequiredError, UnavailableError
+from headwater.transport import error_of, refusal_of
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection as AsyncConnection
@@ -75,8 +76,6 @@ class _State(Generic[T]):
         Raises:
             HeadwaterError: the service reported an error.
         """
-        from headwater.backend.cli.service_client import error_of
-
         message = json.loads(text)
         if message["type"] == "ping":
             return _PONG
@@ -237,8 +236,6 @@ class AsyncFollowing(Generic[T]):
 
 def _refusal(error: Any, url: str) -> HeadwaterError:
     """The service's reason for refusing a connection."""
-    from headwater.backend.cli.service_client import refusal_of
-
     try:
         body = json.loads(error.response.body or b"")
     except ValueError:

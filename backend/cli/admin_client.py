@@ -23,8 +23,8 @@ from headwater.errors import InvalidInputError, NotFoundError, UnsupportedError
 from headwater.graph.access.rights import Rights, kept_rights
 
 if TYPE_CHECKING:
-    from headwater.backend.cli.service_client import GraphQLClient
     from headwater.backend.home.quick_settings import HomeSettings
+    from headwater.transport import GraphQLClient
 
 _KEY = "id name tenant scopes state created expires used"
 _DAY, _HOUR = 86_400.0, 3_600.0
@@ -50,7 +50,7 @@ def service_named(home: Path | None) -> GraphQLClient | None:
     if not url or home is not None:
         return None
     from headwater.backend.cli.answers import shown_key
-    from headwater.backend.cli.service_client import GraphQLClient
+    from headwater.transport import GraphQLClient
 
     return GraphQLClient(url, shown_key())
 

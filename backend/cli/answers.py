@@ -122,7 +122,8 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
     url = os.environ.get("HEADWATER_URL")
     if url and home is None:
         from headwater.backend.cli.remote import RemoteGraph
-        from headwater.backend.cli.service_client import GraphQLClient, RestClient
+        from headwater.backend.cli.rest_client import RestClient
+        from headwater.transport import GraphQLClient
 
         remote = RemoteGraph(GraphQLClient(url, shown_key(), timeout=_TIMEOUT))
         rest = RestClient(url, shown_key(), timeout=_TIMEOUT)
@@ -265,7 +266,7 @@ def _say(line: str) -> None:
 
 def _error(error: GraphQLError) -> HeadwaterError:
     """The error as the service's client would raise it."""
-    from headwater.backend.cli.service_client import error_of
+    from headwater.transport import error_of
 
     return error_of({"message": error.message, "extensions": error.extensions})
 

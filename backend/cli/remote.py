@@ -13,11 +13,11 @@ from contextlib import suppress
 from typing import Any
 
 from headwater.backend.cli.output import note
-from headwater.backend.cli.service_client import GraphQLClient
 from headwater.errors import HeadwaterError, LargeTraceError, UnavailableError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.stores import Direction, Page, Subgraph
 from headwater.graph.trace import AsOf, FoundAgain, Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
+from headwater.transport import GraphQLClient
 
 _NODE = "fragment node on Node { id kind name properties }"
 _RECORD = "fragment record on TracedRecord { dataset file row line grain values }"

@@ -23,7 +23,7 @@ from bench.service import Service
 from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic
 
 if TYPE_CHECKING:
-    from headwater.backend.cli.service_client import GraphQLClient
+    from headwater.transport import GraphQLClient
 
 _MODES = ("active", "auto")
 _TENTH = "a tenth"

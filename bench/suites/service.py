@@ -174,9 +174,9 @@ class _ServiceArm:
         """A service over the lake, asked by a key of the lake's tenant."""
         from bench.graphs.filled import TENANT, foci, sqlite_lake
         from headwater.backend.access.keys import KeyRing
-        from headwater.backend.cli.service_client import GraphQLClient
         from headwater.backend.home.folder import Home
         from headwater.graph.access.scopes import ROLES
+        from headwater.transport import GraphQLClient
 
         home = Home.at(self._folder / "view").create()
         shutil.copyfile(sqlite_lake(self._nodes) / "graph.db", home.graph)

@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "headwater.backend.cli": {
         "headwater.backend",
         "headwater.client",
+        "headwater.transport",
         "headwater.graphql",
         "headwater.graph",
         "headwater.spark_listener",

@@ -20,12 +20,12 @@ from rich.text import Text
 from headwater.backend.cli.demo.data import prepare
 from headwater.backend.cli.demo.pipeline import READS, run_pipeline
 from headwater.backend.cli.demo.story import COLUMN, Story
-from headwater.backend.cli.service_client import GraphQLClient
 from headwater.backend.home.folder import Home
 from headwater.backend.home.settings import load_settings
 from headwater.backend.process.logs import configure
 from headwater.backend.serving import LocalService, link_to
 from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.transport import GraphQLClient
 
 app = typer.Typer(add_completion=False)
 _DONE = "pipeline.done"

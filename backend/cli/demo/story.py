@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headwater.backend.cli.service_client import GraphQLClient
 from headwater.errors import HeadwaterError, NotFoundError
+from headwater.transport import GraphQLClient
 
 COLUMN = "max_wind_mph"
 WRONG = "origin = 'EWR' AND month = 2"

@@ -13,9 +13,9 @@ import pytest
 
 from headwater.backend.access.keys import KeyRing
 from headwater.backend.cli import admin_client
-from headwater.backend.cli.service_client import GraphQLClient
 from headwater.errors import UnsupportedError
 from headwater.graph.access.scopes import ROLES
+from headwater.transport import GraphQLClient
 from tests.backend.cli.command import headwater
 from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess

@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 from headwater.backend.cli.document_output import put_out
-from headwater.backend.cli.service_client import RestClient
+from headwater.backend.cli.rest_client import RestClient
 from headwater.backend.exports import CatalogRequest, System
 from headwater.errors import UnavailableError
 

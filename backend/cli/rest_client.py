@@ -1,40 +1,15 @@
-"""Clients of our own service, for the command line and the demo: of GraphQL, and of the endpoints that take or give documents.
-
-They turn the service's errors back into the ones of `headwater.errors`.
-"""
+"""The endpoints of a service that take or give documents, for the command line."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import requests
 
-from headwater.errors import (
-    ConfigurationError,
-    DamagedError,
-    HeadwaterError,
-    InvalidInputError,
-    InvalidProvenanceError,
-    InvalidQueryError,
-    KeyRequiredError,
-    LargeTraceError,
-    NotFoundError,
-    SourceChangedError,
-    UnavailableError,
-    UnsupportedError,
-)
-
-_BY_CODE: Mapping[str, type[HeadwaterError]] = {
-    kind.__name__: kind
-    for kind in (
-        ConfigurationError, DamagedError, InvalidInputError, InvalidQueryError, KeyRequiredError, LargeTraceError, NotFoundError,
-        SourceChangedError, UnavailableError, UnsupportedError,
-    )
-}  # fmt: skip
-_CHUNK = 1 << 16
+from headwater.errors import HeadwaterError, InvalidProvenanceError, UnavailableError
+from headwater.transport import open_session, refusal_of, unavailable
 
 if TYPE_CHECKING:
     from headwater.backend.exports import CatalogRequest, System
@@ -42,40 +17,7 @@ if TYPE_CHECKING:
     from headwater.graph.trace import TraceRequest
     from headwater.graph.views import ViewRequest
 
-
-class GraphQLClient:
-    """Asks the service at `url` (without `/graphql`), showing `key`."""
-
-    def __init__(self, url: str, key: str | None, *, timeout: float = 60.0) -> None:
-        self._url = f"{url.rstrip('/')}/graphql"
-        self._timeout = timeout
-        self._session = requests.Session()
-        if key:
-            self._session.headers["Authorization"] = f"Bearer {key}"
-
-    def execute(self, document: str, **variables: Any) -> dict[str, Any]:
-        """The `data` of the answer.
-
-        Raises:
-            UnavailableError: the service does not answer.
-            HeadwaterError: what the service says was wrong, by its code.
-        """
-        try:
-            response = self._session.post(self._url, json={"query": document, "variables": variables}, timeout=self._timeout)
-        except requests.RequestException as error:
-            raise _unavailable(self._url, error) from error
-        try:
-            body = response.json()
-        except ValueError as error:
-            raise UnavailableError(
-                f"{self._url} answered {response.status_code}, and not in JSON.", hint="Is this a Headwater service?"
-            ) from error
-        if errors := body.get("errors"):
-            raise error_of(errors[0])
-        if not response.ok:
-            raise refusal_of(body, self._url)
-        data: dict[str, Any] = body["data"]
-        return data
+_CHUNK = 1 << 16
 
 
 class RestClient:
@@ -84,9 +26,7 @@ class RestClient:
     def __init__(self, url: str, key: str | None, *, timeout: float = 60.0) -> None:
         self._url = url.rstrip("/")
         self._timeout = timeout
-        self._session = requests.Session()
-        if key:
-            self._session.headers["Authorization"] = f"Bearer {key}"
+        self._session = open_session(key)
 
     async def provenance(self, request: TraceRequest | ViewRequest, notation: ProvFormat) -> AsyncIterator[bytes]:
         """An export, in chunks. Raises what the service says was wrong."""
@@ -133,7 +73,7 @@ class RestClient:
         try:
             response = self._session.request(method, self._url + path, timeout=self._timeout, **options)
         except requests.RequestException as error:
-            raise _unavailable(self._url, error) from error
+            raise unavailable(self._url, error) from error
         if response.ok or response.status_code in taken:
             return response
         try:
@@ -143,28 +83,6 @@ class RestClient:
         if body.get("error") == "InvalidProvenance":
             raise InvalidProvenanceError(body["message"], clause=str(body.get("clause")), hint=body.get("hint"))
         raise refusal_of(body, self._url)
-
-
-def _unavailable(url: str, error: requests.RequestException) -> UnavailableError:
-    if isinstance(error, requests.Timeout):
-        return UnavailableError(f"The service at {url} took too long to answer.", hint="Try again, or see its log.")
-    # The cause in few words: requests wraps it in the words of three libraries.
-    reason = re.search(r"\[Errno -?\d+\] ([^\"')]+)", str(error))
-    return UnavailableError(
-        f"The service at {url} does not answer: {reason[1] if reason else error}.",
-        hint="Start it with `headwater serve`, or unset HEADWATER_URL to ask the home itself.",
-    )
-
-
-def refusal_of(body: Mapping[str, Any], url: str) -> HeadwaterError:
-    """The error that a body of the service which is not GraphQL's stands for."""
-    kind = _BY_CODE.get(f"{body.get('error')}Error", HeadwaterError)
-    message = str(body.get("message") or body.get("detail") or body)
-    if kind is KeyRequiredError:
-        return kind(
-            f"{url} wants another key: {message}", hint="Set HEADWATER_API_KEY to what stands in the file `key` of the service's home."
-        )
-    return kind(message, hint=body.get("hint"))
 
 
 def _asked(request: TraceRequest | ViewRequest) -> dict[str, Any]:
@@ -184,10 +102,3 @@ def _asked(request: TraceRequest | ViewRequest) -> dict[str, Any]:
         "ends": str(request.ends_only).lower(), "between": [end for side in request.between or () for end in side],
         "as_of": request.as_of, "since": request.since, "until": request.until,
     }  # fmt: skip
-
-
-def error_of(entry: Mapping[str, Any]) -> HeadwaterError:
-    """The error that an entry of a GraphQL answer stands for."""
-    extensions = entry.get("extensions") or {}
-    kind = _BY_CODE.get(str(extensions.get("code")), HeadwaterError)
-    return kind(str(entry.get("message")), hint=extensions.get("hint"))
