@@ -208,9 +208,10 @@ class Ledger:
             database.execute("UPDATE run SET state = ? WHERE id = ?", [RunState.COMPLETE, run])
 
     def fail(self, run: str, error: str) -> None:
-        """Record that a run failed."""
+        """Record that a run failed. A committed run stays committed, whatever happens after its commit."""
         with self._writing() as database:
-            database.execute("UPDATE run SET state = ?, ended_at = ?, error = ? WHERE id = ?", [RunState.FAILED, _now(), error, run])
+            values = [RunState.FAILED, _now(), error, run, RunState.RUNNING]
+            database.execute("UPDATE run SET state = ?, ended_at = ?, error = ? WHERE id = ? AND state = ?", values)
 
     def note_clean(self, run: str) -> None:
         """Record that nothing of a run is left to be done or removed."""

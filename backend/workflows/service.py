@@ -216,20 +216,20 @@ class Workflows:
         identifier = new_run_id().replace("-", "")
         run = Run(identifier, workflow.name, name, RunState.RUNNING, _now(), reads=planned.reads, shadow=str(planned.shadow(identifier)))
         place = folder / identifier
-        state, error = RunState.COMPLETE, None
         with hold_run(place) as holding:
             self.ledger.start(run)
             try:
                 planned.execute(run, place, self._registry, parent, holding)
             except (HeadwaterError, OSError) as failure:
-                state, error = RunState.FAILED, str(failure)
-                self.ledger.fail(identifier, error)
+                self.ledger.fail(identifier, str(failure))
             except BaseException:
                 self.ledger.fail(identifier, "The run was interrupted. Nothing was committed.")
                 raise
         (run,) = [each for each in self.ledger.unfinished(workflow.name) if each.id == identifier]
         self.warnings += finish_run(self.ledger, run, place, self._make_delivery)
-        return TaskResult(name, state, identifier, planned.reads, planned.writes if error is None else None, error)
+        if run.state is RunState.FAILED:
+            return TaskResult(name, RunState.FAILED, identifier, planned.reads, None, run.error)
+        return TaskResult(name, RunState.COMPLETE, identifier, planned.reads, planned.writes)
 
     @contextmanager
     def _locked(self, name: str, patience: float = 0.0) -> Iterator[Path]:

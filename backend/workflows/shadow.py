@@ -1,8 +1,8 @@
 """The shadow of a run: the folder that its program writes to, next to the channels, and the moves from there.
 
-Nobody may see a part of a run. A block that is added becomes visible by one rename. A block that replaces its channel becomes
-visible when one system call exchanges the channel's folder and a folder with only this block. All moves can be
-made again after a crash: a block that is in its place was moved.
+Nobody may see a part of a block. A block that is added becomes visible by one rename. A block that replaces its channel becomes
+visible when one system call exchanges the channel's folder and a folder with only this block. Several outputs of a run become visible one
+after the other. All moves can be made again after a crash: a block that is in its place was moved.
 
     /data/.headwater-<run>/channel/block=7      the shadow of the block
     /data/channel/block=7                       its place

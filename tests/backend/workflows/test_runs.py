@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from headwater.backend.workflows.ledger import Ledger
 from headwater.errors import InvalidInputError, SourceUnavailableError, UnavailableError, UnsupportedError
 from tests.backend.workflows.laboratory import PROGRAM, Laboratory, channels, task
 
@@ -257,3 +260,23 @@ def test_the_environment_of_this_process_does_not_reach_programs(lab: Laboratory
     assert "MINE" in names
     assert "SECRET_OF_THE_SERVICE" not in names
     assert os.environ["SECRET_OF_THE_SERVICE"] == "x"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError("the disk says no")])
+def test_an_error_right_after_the_commit_leaves_the_run_committed(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    lab.apply(_flow(first=task("copy", [NEW], "one")))
+    lab.add("raw", "1.txt", "a")
+    commit = Ledger.commit
+
+    def commit_and_fail(*arguments: Any) -> None:
+        commit(*arguments)
+        raise error
+
+    monkeypatch.setattr(Ledger, "commit", commit_and_fail)
+    with pytest.raises(KeyboardInterrupt) if isinstance(error, KeyboardInterrupt) else nullcontext():
+        assert lab.run()["first"].state == "complete"
+    monkeypatch.undo()
+    assert lab.run()["first"].state is None  # the block was read
+    assert lab.lines("one") == ["new a"]
