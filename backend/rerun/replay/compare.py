@@ -1,7 +1,7 @@
 """Differences between the rows of a dataset and the rows of its shadow.
 
-Rows are compared as bags. Equal rows are left out. The others are paired, most similar first, so that a corrected row is next to the old
-one.
+Rows are compared as bags, with columns matched by name. Equal rows are left out. The others are paired, most similar first, so that a
+corrected row is next to the old one.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ def compare(
     looks = [sources.look(), DataRoots.of([after]).look()]  # they hold the files open that the views name
     with duckdb.connect() as database, faults():
         database.execute("SET enable_progress_bar = false")  # a command would print the progress bar into its answer
-        database.execute(f"CREATE VIEW was AS SELECT * FROM {_relation(before, looks[0], places, chosen)}")
-        database.execute(f"CREATE VIEW now AS SELECT * FROM {_relation(after, looks[1], places)}")
+        database.execute(f"CREATE VIEW was_read AS SELECT * FROM {_relation(before, looks[0], places, chosen)}")
+        database.execute(f"CREATE VIEW now_read AS SELECT * FROM {_relation(after, looks[1], places)}")
+        _align(database)
         gone, gone_count = _rows(database, "was", "now", limit)
         come, come_count = _rows(database, "now", "was", limit) if chosen is None or gone else ([], 0)
     for look in looks:
@@ -148,6 +149,21 @@ def _constant(value: str, kind: str) -> str:
 
 def _hidden(file: Path) -> bool:
     return any(part.startswith(("_", ".")) for part in file.parts)
+
+
+def _align(database: duckdb.DuckDBPyConnection) -> None:
+    """Make the views `was` and `now` with the columns of both, matched by name in any case. A column that one side lacks is NULL there."""
+    columns: dict[str, dict[str, tuple[str, str]]] = {}
+    for side in ("was", "now"):
+        described = database.execute(f"DESCRIBE {side}_read").fetchall()
+        columns[side] = {name.lower(): (name, kind) for name, kind, *_ in described}
+    every = columns["was"] | {key: column for key, column in columns["now"].items() if key not in columns["was"]}
+    for side, present in columns.items():
+        parts = [
+            f"{quoted(present[key][0])} AS {quoted(name)}" if key in present else f"CAST(NULL AS {kind}) AS {quoted(name)}"
+            for key, (name, kind) in every.items()
+        ]
+        database.execute(f"CREATE VIEW {side} AS SELECT {', '.join(parts)} FROM {side}_read")
 
 
 def _rows(database: duckdb.DuckDBPyConnection, left: str, right: str, limit: int) -> tuple[list[dict[str, Any]], int]:

@@ -43,6 +43,30 @@ def test_equal_outputs_differ_in_nothing_whatever_their_files(tmp_path: Path) ->
     assert compare("d", tmp_path / "was", tmp_path / "now", sources=ANYWHERE) == ([], 0)
 
 
+def _write(folder: Path, **columns: list[object]) -> Path:
+    folder.mkdir()
+    pq.write_table(pa.table(columns), folder / "part-0.parquet")
+    return folder
+
+
+def test_a_renamed_column_is_a_difference_and_another_order_is_none(tmp_path: Path) -> None:
+    before = _write(tmp_path / "was", a=[1, 2], b=["x", "y"])
+    renamed = _write(tmp_path / "renamed", c=[1, 2], b=["x", "y"])
+    changes, total = compare("d", before, renamed, sources=ANYWHERE)
+    assert total == 2
+    assert [(change.columns, (change.before or {})["a"], (change.after or {})["c"]) for change in changes] == [
+        (["a", "c"], 1, 1),
+        (["a", "c"], 2, 2),
+    ]
+    assert compare("d", before, _write(tmp_path / "turned", b=["x", "y"], a=[1, 2]), sources=ANYWHERE) == ([], 0)
+
+
+def test_a_column_that_one_side_lacks_is_null_there(tmp_path: Path) -> None:
+    before = _write(tmp_path / "was", a=[1, 2])
+    added, total = compare("d", before, _write(tmp_path / "more", a=[1, 2], tags=[["x"], None]), sources=ANYWHERE)
+    assert (total, [change.columns for change in added]) == (1, [["tags"]])
+
+
 def test_a_format_that_cannot_be_compared_is_named(tmp_path: Path) -> None:
     for name in ("was", "now"):
         (tmp_path / name).mkdir()
