@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headwater.backend.cli.answers import open_answers
+from headwater.backend.cli.machine_user import machine_user
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
 from headwater.errors import NotFoundError
@@ -41,7 +41,7 @@ def enrol(dataset: Dataset, home: Home = None) -> None:
 
     async def run() -> None:
         async with _open(home) as (workspace, collector):
-            made = collector.enrol(await _find(workspace, dataset), by=getpass.getuser())
+            made = collector.enrol(await _find(workspace, dataset), by=machine_user())
             note(f"Enrolled {made.dataset}: {made.path}")
 
     asyncio.run(run())
@@ -58,7 +58,7 @@ def withdraw(dataset: Dataset, home: Home = None) -> None:
     async def run() -> None:
         async with _open(home) as (workspace, collector):
             identifier = await _find(workspace, dataset)
-            collector.withdraw(identifier, by=getpass.getuser())
+            collector.withdraw(identifier, by=machine_user())
             note(f"{identifier} is not enrolled any more.")
 
     asyncio.run(run())
@@ -90,7 +90,7 @@ def gc(
             if not apply:
                 plan, journal = await collector.plan(identifier, keep=keep), None
             else:
-                done = await collector.collect(identifier, by=getpass.getuser(), keep=keep, trash_days=trash_days)
+                done = await collector.collect(identifier, by=machine_user(), keep=keep, trash_days=trash_days)
                 plan, journal = done.plan, done.journal
             await workspace.settle()
         _print(plan, format)
@@ -118,7 +118,7 @@ def restore(
 
     async def run() -> None:
         async with _open(home) as (workspace, collector):
-            journal = await collector.restore(collection, by=getpass.getuser())
+            journal = await collector.restore(collection, by=machine_user())
             await workspace.settle()
             note(f"{len(journal.moved_files):,} files are back in {journal.folder}.")
 
@@ -164,7 +164,7 @@ async def _declare_hold(dataset: str, block: int | None, reason: str | None, hom
                 raise NotFoundError(f"{dataset} has no block {block}.", hint="`headwater versions` lists its blocks.")
             target = found[0]["version"]
         described = {"id": target, "aspect": Aspect.LEGAL_HOLD.value, "value": reason or "-", "removed": reason is None}
-        await answers.declare({"by": getpass.getuser(), "descriptions": [described]})
+        await answers.declare({"by": machine_user(), "descriptions": [described]})
     note(f"A legal hold covers {target}." if reason else f"No legal hold of its own covers {target} any more.")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
 from headwater.backend.cli.column import find_column
+from headwater.backend.cli.machine_user import machine_user
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit
 from headwater.backend.cli.view_options import find_target
@@ -76,7 +76,7 @@ async def _describe(target: str, column: str | None, stated: Sequence[dict[str, 
     async with open_answers(home) as answers:
         found = await (find_target(answers, target) if column is None else find_column(answers, target, column))
         if stated:
-            declaration = {"by": getpass.getuser(), "descriptions": [{"id": found.id, **one} for one in stated]}
+            declaration = {"by": machine_user(), "descriptions": [{"id": found.id, **one} for one in stated]}
             await answers.declare(declaration)
         return await _described(answers, found.id)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from getpass import getuser
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from headwater.backend.cli.display_names import dataset_name, dataset_of
+from headwater.backend.cli.machine_user import machine_user
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
 from headwater.backend.cli.replay_options import replay_request
@@ -136,14 +136,14 @@ async def _act_on(home: Path | None, action: str, identifier: str, keep: float) 
             note(f"The replay {identifier} is being cancelled.")
             return
         if action == "approve":
-            approval = await replays.approve(DEFAULT_TENANT, identifier, by=getuser())
+            approval = await replays.approve(DEFAULT_TENANT, identifier, by=machine_user())
             note(f"{approval.by} approved the commit of the replay {identifier}.")
             return
         if action == "undo":
             undone = await replays.undo(DEFAULT_TENANT, identifier)
             note(f"The old data of {', '.join(one.place for one in undone.folders)} is back.")
             return
-        made = await replays.commit(DEFAULT_TENANT, identifier, keep_days=keep, by=getuser())
+        made = await replays.commit(DEFAULT_TENANT, identifier, keep_days=keep, by=machine_user())
         for one in made.folders:
             note(f"{one.place} now holds the result of the replay. Its old data is in {one.old} until {made.kept_until}.")
         if made.folders:
@@ -162,7 +162,7 @@ async def _run(home: Path | None, kind: str, request: ReplayRequest, limits: Lim
     async with await Workspace.open(load_settings(home=home)) as workspace:
         await workspace.take_in()
         replays = workspace.replays()
-        planned = await replays.plan_kind(DEFAULT_TENANT, kind=kind, request=request, limits=limits, by=getuser())
+        planned = await replays.plan_kind(DEFAULT_TENANT, kind=kind, request=request, limits=limits, by=machine_user())
         note(f"{_records(planned)}running {len(planned.steps)} programs again, into {planned.shadow}")
         if kind == "step":
             return await replays.run(planned, ask_at_stop)
