@@ -11,7 +11,7 @@ from typing import Any
 
 from headwater.backend.home.quick_settings import HomeSettings
 from headwater.backend.triggers.actions import Site
-from headwater.backend.triggers.document import entry_document, trigger_document
+from headwater.backend.triggers.document import definition_document, entry_document, trigger_document
 from headwater.backend.triggers.service import Entry, Triggers
 from headwater.backend.triggers.store import TriggerStore, has_store, open_store
 from headwater.errors import InvalidQueryError, NotFoundError
@@ -76,7 +76,7 @@ class CallersTriggers:
         triggers = await self._known(name)
         trigger = await triggers.get(tenant, name)
         entries = await triggers.history(trigger, first=first, before=parse_time(before, "before") if before else None)
-        return [entry_document(entry) for entry in entries]
+        return [entry_document(entry, has_values=self._tells_values) for entry in entries]
 
     async def create(self, tenant: str, definition: Mapping[str, Any]) -> dict[str, Any]:
         self._check_values(definition)
@@ -90,7 +90,7 @@ class CallersTriggers:
         await self._note("trigger.fire_by_hand", name)
         cause = await triggers.fire(tenant, name, key=key, by=str(self._owner().get("name")), parent=parent)
         execution = await triggers.execution(tenant, cause.execution) if cause.execution else None
-        return entry_document(Entry(cause, execution))
+        return entry_document(Entry(cause, execution), has_values=self._tells_values)
 
     async def pause(self, tenant: str, name: str, reason: str | None) -> dict[str, Any]:
         triggers = await self._known(name)
@@ -115,9 +115,11 @@ class CallersTriggers:
         if definition is not None:
             self._check_values(definition)
         triggers = await self._made()
+        for tested in await triggers.tested(tenant, name=name, document=definition):
+            self._check_values(definition_document(tested))
         begin, end = parse_time(since, "since"), parse_time(until, "until") if until else time.time()
         found = await triggers.test(tenant, since=begin, until=end, name=name, document=definition)
-        causes = [entry_document(Entry(cause, None)) for cause in found.causes]
+        causes = [entry_document(Entry(cause, None), has_values=self._tells_values) for cause in found.causes]
         return {"causes": causes, "entries": found.entries, "notes": list(found.notes)}
 
     def _check_values(self, definition: Mapping[str, Any]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from headwater.backend.triggers.actions import ACTIONS
 from headwater.backend.triggers.conditions import COMBINATIONS, KINDS
-from headwater.backend.triggers.model import Combination, Condition, Definition, Execution, Fact, Trigger, instant
+from headwater.backend.triggers.model import UNEVALUATED, Combination, Condition, Definition, Execution, Fact, Trigger, instant
 from headwater.backend.triggers.service import Entry
 
 _PREDICATES = ("where", "set")  # parts that may hold values of records
@@ -56,13 +57,21 @@ def trigger_document(trigger: Trigger, *, has_values: bool = True) -> dict[str, 
     }  # fmt: skip
 
 
-def entry_document(entry: Entry) -> dict[str, Any]:
-    """Return a cause with its execution as JSON."""
-    cause = entry.cause
+def entry_document(entry: Entry, *, has_values: bool = True) -> dict[str, Any]:
+    """Return a cause with its execution as JSON.
+
+    Without `has_values` the reason of a predicate and the error of an action are left out, because they may hold values of records.
+    """
+    cause, execution = entry.cause, entry.execution
+    reason = cause.reason
+    if not has_values and reason is not None and reason.startswith(UNEVALUATED):
+        reason = f"{UNEVALUATED}."
+    if not has_values and execution is not None and execution.error is not None:
+        execution = replace(execution, error="The action failed. Its error is shown to callers who may see values of records.")
     return {
-        "cause": cause.id, "at": instant(cause.at), "outcome": str(cause.outcome), "reason": cause.reason, "depth": cause.depth,
+        "cause": cause.id, "at": instant(cause.at), "outcome": str(cause.outcome), "reason": reason, "depth": cause.depth,
         "facts": [fact_document(fact) for fact in cause.facts],
-        "execution": execution_document(entry.execution) if entry.execution is not None else None,
+        "execution": execution_document(execution) if execution is not None else None,
     }  # fmt: skip
 
 

@@ -86,7 +86,13 @@ class TriggerDriver:
             await graph.open()
             while not self._stopping:
                 self._woken.clear()
-                did = await take_turn(store, evaluator, runner)
+                try:
+                    did = await take_turn(store, evaluator, runner)
+                except HeadwaterError as error:  # actions that run go on
+                    self.state = f"failed: {error}"
+                    _log.warning("triggers wait: %s", error)
+                    await self._wait(_PAUSE)
+                    continue
                 self.state = "running"
                 if not did:
                     await self._wait(_TICK)

@@ -15,7 +15,7 @@ from functools import partial
 from headwater.backend.ingest.log import Entry, IngestLog
 from headwater.backend.triggers.conditions import KINDS
 from headwater.backend.triggers.facts import EntryFacts, facts_of, version_fact
-from headwater.backend.triggers.model import Fact, FactKind, Trigger, TriggerState
+from headwater.backend.triggers.model import UNEVALUATED, Fact, FactKind, Trigger, TriggerState
 from headwater.backend.triggers.store import TriggerStore
 from headwater.backend.triggers.store.causes import CHECK_ATTEMPTS, Check, Match
 from headwater.errors import HeadwaterError
@@ -134,10 +134,10 @@ class Evaluator:
             if error.transient and check.attempt < CHECK_ATTEMPTS:
                 await asyncio.to_thread(self._store.causes.put_off, check, 2.0**check.attempt)
                 return
-            reason = f"the predicate cannot be evaluated: {error.message}"
+            reason = f"{UNEVALUATED}: {error.message}"
         except Exception as error:  # noqa: BLE001 - whatever it is: the next predicates must have their turn
             _log.warning("a predicate cannot be evaluated", exc_info=error)
-            reason = f"the predicate cannot be evaluated: {type(error).__name__}"
+            reason = f"{UNEVALUATED}: {type(error).__name__}"
         else:
             await asyncio.to_thread(partial(self._store.causes.settle, check, is_met=is_met))
             return

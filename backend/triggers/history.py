@@ -56,7 +56,7 @@ async def rehearse(
     records = TenantRecords(workspace)
     try:
         made = {one.id: one for one in others}
-        wanted = _wanted(definition, made)
+        wanted = awaited_triggers(definition, made)
         for other in wanted:
             _insert(database, replace(other, since=0, state=TriggerState.ACTIVE, last_fired=None, tenant=tenant))
         trigger = Trigger(
@@ -77,7 +77,7 @@ class _Clock:
     now: float
 
 
-def _wanted(definition: Definition, others: dict[str, Trigger]) -> list[Trigger]:
+def awaited_triggers(definition: Definition, others: dict[str, Trigger]) -> list[Trigger]:
     """Return the triggers that a definition waits for, directly or through others."""
     found: dict[str, Trigger] = {}
     waiting = [definition]

@@ -11,6 +11,8 @@ from typing import Any
 CHAIN = 10  # most causes in a chain, unless a trigger states another number
 LARGEST_CHAIN = 100
 
+UNEVALUATED = "the predicate cannot be evaluated"  # the beginning of a reason
+
 
 class FactKind(StrEnum):
     """The kind of a fact. The subject of a version or a check is a dataset, of a run a job, and of the others a trigger."""

@@ -36,8 +36,9 @@ class Runner:
         self._store = store
         self._site = site
         self._permissions = permissions
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._renewed = self._recovered = 0.0
+        self._tasks: dict[asyncio.Task[None], str] = {}  # with the id of the execution
+        self._renewal: asyncio.Task[None] | None = None
+        self._recovered = 0.0
 
     @property
     def is_busy(self) -> bool:
@@ -47,9 +48,6 @@ class Runner:
     async def step(self, tenants: list[str]) -> int:
         """Start what may start. Returns the number of executions started."""
         now = time.monotonic()
-        if self._tasks and now - self._renewed >= _RENEWED:
-            self._renewed = now
-            await asyncio.to_thread(self._store.executions.renew, self.holder)
         if now - self._recovered >= _RENEWED:
             self._recovered = now
             for lost in await asyncio.to_thread(self._store.executions.recover, self._may_repeat):
@@ -61,22 +59,33 @@ class Runner:
             claims = await asyncio.to_thread(partial(self._store.executions.claim, tenant, self.holder, most=free, may_run=self._may_run))
             for claim in claims:
                 task = asyncio.create_task(self._run(claim))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                self._tasks[task] = claim.execution.id
+                task.add_done_callback(self._tasks.pop)
             started += len(claims)
+        if self._tasks and (self._renewal is None or self._renewal.done()):
+            self._renewal = asyncio.create_task(self._renew())
         return started
 
     async def wait(self) -> None:
         """Wait for all actions that run."""
         while self._tasks:
-            await asyncio.wait(list(self._tasks), timeout=_RENEWED)
-            await asyncio.to_thread(self._store.executions.renew, self.holder)
+            await asyncio.wait(list(self._tasks))
 
     async def stop(self) -> None:
         """Stop waiting for the actions that run. Programs run to their own end."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._renewal is not None:
+            self._renewal.cancel()
+            await asyncio.gather(self._renewal, return_exceptions=True)
+
+    async def _renew(self) -> None:
+        """Renew the leases of running actions, whatever else the driver waits for."""
+        while self._tasks:
+            with suppress(UnavailableError):  # the next attempt comes before the leases end
+                await asyncio.to_thread(self._store.executions.renew, self.holder, list(self._tasks.values()))
+            await asyncio.sleep(_RENEWED)
 
     def _may_run(self, trigger: Trigger) -> bool:
         action = trigger.definition.action
@@ -92,7 +101,16 @@ class Runner:
             if not await self._begin(claim):
                 return
             stated = trigger.definition.action
-            order = Order(execution.id, trigger.name, trigger.tenant, cause.id, execution.depth, execution.attempt, cause.facts)
+            order = Order(
+                execution.id,
+                trigger.name,
+                trigger.tenant,
+                cause.id,
+                execution.depth,
+                execution.attempt,
+                cause.facts,
+                str(trigger.owner.get("name")),
+            )
             result = await ACTIONS[stated.kind].run(stated.parts, order, self._site)
         except asyncio.CancelledError:
             await asyncio.shield(self._cut_off(claim))

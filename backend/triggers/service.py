@@ -16,7 +16,7 @@ from uuid import uuid4
 from headwater.backend.triggers.actions import Site
 from headwater.backend.triggers.conditions import KINDS
 from headwater.backend.triggers.definition import read_definition
-from headwater.backend.triggers.history import Rehearsal, rehearse
+from headwater.backend.triggers.history import Rehearsal, awaited_triggers, rehearse
 from headwater.backend.triggers.loops import check_cycles
 from headwater.backend.triggers.model import (
     Cause,
@@ -134,12 +134,17 @@ class Triggers:
         self, tenant: str, *, since: float, until: float, name: str | None = None, document: Mapping[str, Any] | None = None
     ) -> Rehearsal:
         """Return when a trigger, or one that a document describes, would have fired in a period. Nothing is run or kept."""
-        others = await self.all(tenant)
+        definition, *_ = await self.tested(tenant, name=name, document=document)
+        return await rehearse(self._site.workspace, tenant, definition, await self.all(tenant), since=since, until=until)
+
+    async def tested(self, tenant: str, *, name: str | None, document: Mapping[str, Any] | None) -> list[Definition]:
+        """Return the definition that a test is about, and those of all triggers that it waits for: a test evaluates their predicates."""
         if document is not None:
             definition = await self._checked(tenant, document)
         else:
             definition = (await self.get(tenant, name or "")).definition
-        return await rehearse(self._site.workspace, tenant, definition, others, since=since, until=until)
+        others = {one.id: one for one in await self.all(tenant)}
+        return [definition, *(one.definition for one in awaited_triggers(definition, others))]
 
     async def _checked(self, tenant: str, document: Mapping[str, Any]) -> Definition:
         records = TenantRecords(self._site.workspace)

@@ -28,7 +28,7 @@ CAUSE = "@cause"  # stands for the dataset of the cause
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One execution. `key` is the same for each of its attempts. `facts` are those of its cause."""
+    """One execution. `key` is the same for each of its attempts. `facts` are those of its cause. `owner` is the name of the trigger's."""
 
     key: str
     trigger: str
@@ -37,6 +37,7 @@ class Order:
     depth: int
     attempt: int
     facts: Sequence[Fact]
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ class ReplayAction:
 
     async def run(self, parts: Mapping[str, Any], order: Order, site: Site) -> str:
         replays = site.workspace.replays()
-        planned = await replays.plan_kind(order.tenant, kind=parts["kind"], request=_request(parts, order.facts))
+        planned = await replays.plan_kind(order.tenant, kind=parts["kind"], request=_request(parts, order.facts), by=order.owner or None)
         async with site.turn:
             done = await replays.run(planned)
         if done.state is not ReplayState.COMPLETE:

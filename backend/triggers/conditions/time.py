@@ -20,6 +20,7 @@ from headwater.backend.triggers.model import Fact, FactKind
 from headwater.errors import InvalidInputError
 
 MISSED = ("once", "skip", "all")
+_FIELDS = 5  # of a cron expression
 _LEAST = 1.0  # seconds between two instants
 GRACE = 60.0  # seconds after which an instant counts as missed
 MOST_AT_ONCE = 1_000  # missed instants that are counted
@@ -111,9 +112,16 @@ def _instants(parts: Mapping[str, Any], begin: float, after: float) -> Iterator[
     yield from _of_cron(str(parts["cron"]), str(parts["zone"]), after)
 
 
+def _no_cron(expression: str, reason: str) -> InvalidInputError:
+    hint = "Five fields: minute, hour, day of the month, month, day of the week. For example 0 6 * * 1-5."
+    return InvalidInputError(f"{expression!r} is not a cron expression: {reason}.", field="time.cron", hint=hint)
+
+
 def _of_cron(expression: str, zone: str, after: float, *, backward: bool = False) -> Iterator[float]:
     from cronsim import CronSim, CronSimError
 
+    if len(expression.split()) != _FIELDS:  # cronsim reads a sixth field as seconds
+        raise _no_cron(expression, "Wrong number of fields")
     try:
         local = datetime.fromtimestamp(after, UTC).astimezone(ZoneInfo(zone))
     except (ValueError, OSError, KeyError):  # ZoneInfoNotFoundError is a KeyError
@@ -121,10 +129,6 @@ def _of_cron(expression: str, zone: str, after: float, *, backward: bool = False
     try:
         instants = CronSim(expression, local, reverse=backward)
     except CronSimError as error:
-        raise InvalidInputError(
-            f"{expression!r} is not a cron expression: {error}.",
-            field="time.cron",
-            hint="Five fields: minute, hour, day of the month, month, day of the week. For example 0 6 * * 1-5.",
-        ) from None
+        raise _no_cron(expression, str(error)) from None
     for found in instants:
         yield found.timestamp()

@@ -70,13 +70,15 @@ class Executions:
                 )  # fmt: skip
         return [Claim(self.get(tenant, claim.execution.id) or claim.execution, claim.trigger, claim.cause) for claim in claims]
 
-    def renew(self, holder: str) -> None:
-        """Renew the leases of a process."""
+    def renew(self, holder: str, identifiers: Sequence[str]) -> None:
+        """Renew the leases of executions that a process runs."""
         with self._database.transaction() as connection:
             until = connection.now() + LEASE
-            connection.run(
-                "UPDATE trigger_execution SET lease = :until WHERE holder = :holder AND state = 'running'", until=until, holder=holder
-            )
+            for identifier in identifiers:
+                connection.run(
+                    "UPDATE trigger_execution SET lease = :until WHERE id = :id AND holder = :holder AND state = 'running'",
+                    until=until, holder=holder, id=identifier,
+                )  # fmt: skip
 
     def recover(self, may_repeat: Callable[[Trigger, Execution], bool]) -> list[Execution]:
         """Take the executions of lost processes. Repeatable executions wait again. The others are interrupted, and are returned."""

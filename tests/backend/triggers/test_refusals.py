@@ -53,6 +53,7 @@ def register(home: TriggeredHome, folder: Path, job: str = "report", text: str =
         ({"when": {"time": {}}}, "time", "cron or every"),
         ({"when": {"time": {"cron": "61 * * * *"}}}, "time.cron", "Bad minute"),
         ({"when": {"time": {"cron": "* * * *"}}}, "time.cron", "Wrong number of fields"),
+        ({"when": {"time": {"cron": "* * * * * *"}}}, "time.cron", "Wrong number of fields"),
         ({"when": {"time": {"cron": "0 0 30 2 *"}}}, "time.cron", "cron expression"),
         ({"when": {"time": {"cron": "0 6 * * *", "zone": "Mars/Olympus"}}}, "time.zone", "no time zone"),
         ({"when": {"time": {"cron": "0 6 * * *", "zone": "../../etc/passwd"}}}, "time.zone", "no time zone"),

@@ -105,6 +105,12 @@ def test_predicates_are_for_those_who_may_see_values(service: ServiceProcess, ke
     assert "secret" in json.dumps(ask(service, _LIST, keys["engineer"])["data"])
     resumed = ask(service, 'mutation { resumeTrigger(name: "predicate") { name } }', keys["replayer"])
     assert "not records" in resumed["errors"][0]["message"]
+    follows = {"name": "follows", "when": {"trigger": {"name": "predicate"}}, "do": MANUAL["do"]}
+    assert create(service, follows, keys["replayer"])["data"]
+    for name in ("predicate", "follows"):  # a test evaluates the predicate
+        document = f'{{ testTrigger(name: "{name}", since: "2026-01-01") {{ entries }} }}'
+        assert "not records" in ask(service, document, keys["replayer"])["errors"][0]["message"]
+        assert ask(service, document, keys["engineer"])["data"]
 
 
 def test_another_program_fires_a_trigger_by_its_address(service: ServiceProcess, keys: dict[str, str], there: Receiver) -> None:
