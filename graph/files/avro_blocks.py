@@ -9,8 +9,6 @@ without decoding a record.
 from __future__ import annotations
 
 import io
-import threading
-from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from mmap import mmap
@@ -20,6 +18,7 @@ import numpy as np
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records import FileBlock
+from headwater.graph.records.bounded_cache import Bounded
 from headwater.graph.records.decode import Longs
 from headwater.graph.storage import StoredFile
 
@@ -63,21 +62,15 @@ class BlockCache:
     """Caches the blocks of files in their current state. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._blocks: OrderedDict[tuple[Hashable, FileBlock], AvroBlocks] = OrderedDict()
-        self._lock = threading.Lock()
+        self._blocks = Bounded[tuple[Hashable, FileBlock], AvroBlocks](_MOST)
 
     def get(self, stored: StoredFile, block: FileBlock) -> AvroBlocks:
         """Return the blocks of a file, whose current state is `block`. Raises as `find_blocks` does."""
         key = (stored.identity, block)
-        with self._lock:
-            blocks = self._blocks.get(key)
+        blocks = self._blocks.get(key)
         if blocks is None:
             blocks = find_blocks(stored.content(), stored.name)
-        with self._lock:
-            self._blocks[key] = blocks
-            self._blocks.move_to_end(key)
-            while len(self._blocks) > _MOST:
-                self._blocks.popitem(last=False)
+            self._blocks.put(key, blocks, 1)
         return blocks
 
 

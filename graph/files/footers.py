@@ -6,8 +6,6 @@ Spark reads by the schema of the table, DuckDB by the file. If the two differ, n
 from __future__ import annotations
 
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +17,7 @@ from headwater.graph.duck.sql import Untranslatable
 from headwater.graph.duck.types import INTEGERS, duckdb_type
 from headwater.graph.files.read_files import HIDDEN, ReadFile
 from headwater.graph.records import FileBlock
+from headwater.graph.records.bounded_cache import Bounded
 
 
 class NoParquetError(SourceChangedError):
@@ -51,8 +50,7 @@ _STRUCTURAL = frozenset(
     {"list", "element", "array", "array_element", "bag", "key_value", "map"}
 )  # levels of lists and maps, which are not fields
 _MOST = 2_000
-_FOOTERS: OrderedDict[tuple[Hashable, FileBlock], Footer] = OrderedDict()
-_LOCK = threading.Lock()
+_FOOTERS = Bounded[tuple[Hashable, FileBlock], Footer](_MOST)
 
 
 def check_columns(
@@ -93,8 +91,7 @@ def read_footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
     Raises:
         NoParquetError: a file is not Parquet.
     """
-    with _LOCK:
-        known_footers = {key: _FOOTERS[key] for file in files if (key := _make_key(file)) in _FOOTERS}
+    known_footers = {key: footer for file in files if (footer := _FOOTERS.get(key := _make_key(file))) is not None}
     if unknown_files := [file for file in files if _make_key(file) not in known_footers]:
         paths = [file.stored.scan for file in unknown_files]
         schema = _read_schema(database, paths)
@@ -114,10 +111,8 @@ def read_footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
         for file in unknown_files:
             _ = file.stored.scan  # raises if it was closed, so that nothing is cached for another file with its name
         known_footers |= columns_by_file
-        with _LOCK:
-            _FOOTERS.update(columns_by_file)
-            while len(_FOOTERS) > _MOST:
-                _FOOTERS.popitem(last=False)
+        for key, footer in columns_by_file.items():
+            _FOOTERS.put(key, footer, 1)
     return [known_footers[_make_key(file)] for file in files]
 
 

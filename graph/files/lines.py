@@ -9,8 +9,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 from mmap import mmap
@@ -22,6 +20,7 @@ from headwater.errors import UnsupportedError
 from headwater.graph.files.compression import unpack_file
 from headwater.graph.files.marks import MarkedLines, mark_lines
 from headwater.graph.records import FileBlock
+from headwater.graph.records.bounded_cache import Bounded
 from headwater.graph.storage import StoredFile
 
 _LF, _CR, _SPACE = 10, 13, 0x20
@@ -79,8 +78,7 @@ class LineCache:
     """Caches lines of files in their current state, while memory allows. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._lines: OrderedDict[tuple[Hashable, FileBlock, LineRules], Lines | MarkedLines] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lines = Bounded[tuple[Hashable, FileBlock, LineRules], Lines | MarkedLines](_BUDGET)
 
     def get(self, stored: StoredFile, block: FileBlock, rules: LineRules) -> Lines | MarkedLines:
         """Return the lines of a file, whose current state is `block`.
@@ -90,17 +88,12 @@ class LineCache:
             UnsupportedError: the compression is not supported here, or the file is too large.
         """
         key = (stored.identity, block, rules)
-        with self._lock:
-            lines = self._lines.get(key)
+        lines = self._lines.get(key)
         if lines is None:
             lines = find_lines(
                 _check_text(unpack_file(stored), stored.name), rules
             )  # two traces may do this at the same time; one of the results is cached
-        with self._lock:
-            self._lines[key] = lines
-            self._lines.move_to_end(key)
-            while len(self._lines) > 1 and sum(cached_lines.size for cached_lines in self._lines.values()) > _BUDGET:
-                self._lines.popitem(last=False)
+            self._lines.put(key, lines, lines.size)
         return lines
 
 

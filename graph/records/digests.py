@@ -24,6 +24,7 @@ from pathlib import Path
 
 from headwater.graph.damage import damaged
 from headwater.graph.records.atomic_files import write_durably
+from headwater.graph.records.bounded_cache import Bounded
 
 DIGESTS = "digests.json"
 _WHAT = "The association file"
@@ -151,20 +152,15 @@ def digests_of(folder: Path) -> Digests | None:
         identity = _identity(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    with _LOCK:
-        if (known := _DIGESTS.get(path)) is not None and known[0] == identity:
-            _DIGESTS.move_to_end(path)
-            return known[1]
+    if (known := _DIGESTS.get(path)) is not None and known[0] == identity:
+        return known[1]
     try:
         found = Digests.of(folder.name, path.read_bytes())
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise damaged(path, _WHAT, str(error).splitlines()[0] if str(error) else type(error).__name__) from error
-    with _LOCK:
-        _DIGESTS[path] = identity, found
-        while len(_DIGESTS) > _KNOWN:
-            _DIGESTS.popitem(last=False)
+    _DIGESTS.put(path, (identity, found), 1)
     return found
 
 
@@ -227,7 +223,7 @@ def compare_anew(path: Path) -> bool:
 
 
 _LOCK = threading.Lock()
-_DIGESTS: OrderedDict[Path, tuple[_Identity, Digests]] = OrderedDict()
+_DIGESTS = Bounded[Path, tuple[_Identity, Digests]](_KNOWN)
 _SOUND: OrderedDict[Path, tuple[_Identity, FileDigest]] = OrderedDict()
 
 
