@@ -7,9 +7,6 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line."""
-    from headwater.backend.cli.quick_exit import collect_rarely, end_at_once
-
-    collect_rarely(sys.argv[1:])
     if sys.argv[1:2] == ["run"]:
         from headwater.errors import HeadwaterError
 
@@ -21,6 +18,7 @@ def main() -> None:
             pass  # the command says it in its own way
     if sys.argv[1:2] == ["trace"]:
         from headwater.backend.cli.output import telling_errors
+        from headwater.backend.cli.quick_exit import end_at_once
         from headwater.backend.cli.quick_trace import quick_trace
 
         with telling_errors():
