@@ -1,4 +1,4 @@
-"""The triggers as one caller may use them: the service behind the schema, for the command line on a home and for a running service."""
+"""The triggers with the rights of one caller. This is the service behind the GraphQL schema, and behind the command line on a home."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from headwater.backend.triggers.store import TriggerStore, has_store, open_store
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.access.scopes import Scope
 
-_VALUES = ("where", "set")  # parts of a definition that may hold or select by values of records
+_VALUES = ("where", "set")  # parts of a definition that may contain values of records
 
 
 class StoreOnDemand:
-    """The store of some settings, opened when it is needed: a home without triggers has none. Thread-safe."""
+    """Opens the trigger store at its first use. A home without triggers has no store. Thread-safe."""
 
     def __init__(self, settings: HomeSettings) -> None:
         self._settings = settings
@@ -29,14 +29,13 @@ class StoreOnDemand:
         self._store: TriggerStore | None = None
 
     def get(self, *, create: bool) -> TriggerStore | None:
-        """Return the store. Without `create`, None if there is none."""
+        """Return the store, or None if it does not exist and `create` is false."""
         with self._lock:
             if self._store is None and (create or has_store(self._settings)):
                 self._store = open_store(self._settings)
             return self._store
 
     def close(self) -> None:
-        """Close the store."""
         with self._lock:
             if self._store is not None:
                 self._store.close()
@@ -45,8 +44,8 @@ class StoreOnDemand:
 class CallersTriggers:
     """Implements the schema's `TriggerService` for one caller.
 
-    `owner` is what the caller is as an owner. `require` raises if the caller lacks a scope. Without `tells_values`, predicates are left out
-    of answers. `audit` gets each change, where the schema does not audit it.
+    `owner` describes the caller as an owner of triggers. `require` raises an error if the caller lacks a scope. If `tells_values` is false,
+    answers have no predicates. `audit` records each change that the schema does not audit itself.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class CallersTriggers:
         return trigger_document(await triggers.create(tenant, definition, self._owner()), has_values=self._tells_values)
 
     async def fire(self, tenant: str, name: str, *, key: str | None, parent: str | None = None) -> dict[str, Any]:
-        """See `TriggerService`. `parent` is the execution that asks, where an action leads here."""
+        """Fire a trigger by hand (see `TriggerService`). `parent` is the execution whose action asks for it, if any."""
         triggers = await self._known(name)
         await self._note("trigger.fire_by_hand", name)
         cause = await triggers.fire(tenant, name, key=key, by=str(self._owner().get("name")), parent=parent)
@@ -98,7 +97,7 @@ class CallersTriggers:
         return trigger_document(await triggers.pause(tenant, name, reason=reason), has_values=self._tells_values)
 
     async def resume(self, tenant: str, name: str) -> dict[str, Any]:
-        """See `TriggerService`. A caller without the right to see values may not become the owner of a predicate."""
+        """Resume a trigger (see `TriggerService`). A caller who may not see values cannot own a trigger with a predicate."""
         triggers = await self._known(name)
         self._check_values(trigger_document(await triggers.get(tenant, name))["definition"])
         await self._note("trigger.resume", name)
@@ -148,7 +147,7 @@ class CallersTriggers:
 
 
 def parse_time(text: str, field: str) -> float:
-    """Return a time, in UTC if it states no zone.
+    """Parse a time as seconds since 1970. A time without a zone is in UTC.
 
     Raises:
         InvalidQueryError: the text is not a time.

@@ -1,4 +1,4 @@
-"""A trigger as a person writes it, checked.
+"""Reads and checks the definition of a trigger.
 
     {"name": "refresh-report",
      "when": {"data": {"dataset": "raw/events", "where": "amount > 1000"}},
@@ -28,11 +28,11 @@ _MOST_CONCURRENT = 16
 
 
 async def read_definition(stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Definition:
-    """Return the definition in a document.
+    """Parse and check the definition of a trigger.
 
     Raises:
-        InvalidInputError: a part is missing, unknown or cannot be used; `field` names it.
-        HeadwaterError: the action could not run, for the reason that the error states.
+        InvalidInputError: a part is missing, unknown or invalid; `field` names the part.
+        HeadwaterError: the action could not run. The message states the reason.
     """
     refuse_unknown(stated, ("name", "when", "do", "limits"), "trigger")
     name = stated.get("name")
@@ -73,7 +73,6 @@ async def _member(stated: Any, known: Known, within: str) -> Member:
 
 
 def _one(stated: Mapping[str, Any], kinds: tuple[str, ...], field: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the only kind in a document, and its parts."""
     if len(stated) != 1:
         raise InvalidInputError(f"{field} has {len(stated)} kinds, not one.", field=field, hint=f"Give one of {', '.join(kinds)}.")
     ((kind, parts),) = stated.items()

@@ -11,7 +11,7 @@ from headwater.backend.triggers.conditions import COMBINATIONS, KINDS
 from headwater.backend.triggers.model import UNEVALUATED, Combination, Condition, Definition, Execution, Fact, Trigger, instant
 from headwater.backend.triggers.service import Entry
 
-_PREDICATES = ("where", "set")  # parts that may hold values of records
+_PREDICATES = ("where", "set")  # parts of a definition that may contain values of records
 
 
 def describe_condition(condition: Condition) -> str:
@@ -30,9 +30,9 @@ def describe_action(definition: Definition) -> str:
 
 
 def definition_document(definition: Definition, *, has_values: bool = True) -> dict[str, Any]:
-    """Return a definition in the form in which people write it, with ids in the place of names.
+    """Return a definition in the form in which people write it. Names are replaced by ids.
 
-    Without `has_values` the predicates are left out, because they may hold values of records.
+    Predicates may contain values of records, so they are included only if `has_values` is true.
     """
     condition, limits = definition.condition, definition.limits
     members: list[Any] = [{member.kind: _parts(member.parts, has_values=has_values)} for member in condition.members]
@@ -47,7 +47,6 @@ def definition_document(definition: Definition, *, has_values: bool = True) -> d
 
 
 def trigger_document(trigger: Trigger, *, has_values: bool = True) -> dict[str, Any]:
-    """Return a trigger as JSON."""
     return {
         "id": trigger.id, "name": trigger.name, "state": str(trigger.state), "reason": trigger.reason,
         "condition": describe_condition(trigger.definition.condition), "action": describe_action(trigger.definition),
@@ -60,7 +59,7 @@ def trigger_document(trigger: Trigger, *, has_values: bool = True) -> dict[str, 
 def entry_document(entry: Entry, *, has_values: bool = True) -> dict[str, Any]:
     """Return a cause with its execution as JSON.
 
-    Without `has_values` the reason of a predicate and the error of an action are left out, because they may hold values of records.
+    Reasons of predicates and errors of actions may contain values of records, so they are included only if `has_values` is true.
     """
     cause, execution = entry.cause, entry.execution
     reason = cause.reason
@@ -76,12 +75,10 @@ def entry_document(entry: Entry, *, has_values: bool = True) -> dict[str, Any]:
 
 
 def fact_document(fact: Fact) -> dict[str, Any]:
-    """Return a fact as JSON."""
     return {"kind": str(fact.kind), "subject": fact.subject, "id": fact.id, "at": instant(fact.at), "run": fact.run, **fact.details}
 
 
 def execution_document(execution: Execution) -> dict[str, Any]:
-    """Return an execution as JSON."""
     times = {"created_at": execution.created, "started_at": execution.started, "ended_at": execution.ended}
     return {
         "id": execution.id, "state": str(execution.state), "attempt": execution.attempt, "error": execution.error,
@@ -90,7 +87,7 @@ def execution_document(execution: Execution) -> dict[str, Any]:
 
 
 def _parts(parts: Mapping[str, Any], *, has_values: bool) -> dict[str, Any]:
-    if "jobs" in parts:  # a cascade, as it is written
+    if "jobs" in parts:  # the form in which people write a cascade
         return {"job": parts["jobs"][0], "state": parts["state"]}
     if "trigger" in parts:
         return {"name": parts["name"]}

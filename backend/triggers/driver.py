@@ -1,6 +1,6 @@
-"""Drives the triggers of a home or of a replica, for the worker: a thread that finds causes and runs actions.
+"""The thread that finds causes and runs actions for a home or a replica. The worker starts it.
 
-Any number of processes may do so at once. Without triggers the thread looks once a second whether there are any.
+Several processes may run such a thread at once. While there are no triggers, the thread looks for new ones once a second.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _log = logging.getLogger("headwater.triggers")
 
 
 class TriggerDriver:
-    """Works between `start` and `stop`. `wake` says that entries were projected."""
+    """Finds causes and runs actions between `start` and `stop`. `wake` reports that log entries were projected."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -37,16 +37,14 @@ class TriggerDriver:
         self.state = "idle"
 
     def start(self) -> None:
-        """Start the thread, unless it runs."""
         if not self._thread.is_alive() and not self._stopping:
             self._thread.start()
 
     def wake(self) -> None:
-        """Look for causes now."""
         self._woken.set()
 
     def stop(self) -> None:
-        """Stop. Programs that run are left to their own end."""
+        """Stop the thread. Running programs of actions are not ended."""
         self._stopping = True
         self._woken.set()
         if self._thread.is_alive():
@@ -67,7 +65,7 @@ class TriggerDriver:
                 await self._wait(_PAUSE)
 
     async def _work(self) -> None:
-        # These imports load DuckDB: a service without triggers does without it.
+        # These imports load DuckDB, which a service without triggers does not need.
         from headwater.backend.triggers.actions import Site
         from headwater.backend.triggers.evaluator import Evaluator
         from headwater.backend.triggers.permissions import Permissions
@@ -88,7 +86,7 @@ class TriggerDriver:
                 self._woken.clear()
                 try:
                     did = await take_turn(store, evaluator, runner)
-                except HeadwaterError as error:  # actions that run go on
+                except HeadwaterError as error:  # running actions continue
                     self.state = f"failed: {error}"
                     _log.warning("triggers wait: %s", error)
                     await self._wait(_PAUSE)

@@ -1,4 +1,4 @@
-"""Lengths of time as people write them: 90s, 15m, 12h, 7d."""
+"""Durations in the notation of people: 90s, 15m, 12h, 7d."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _LONGEST = 3660 * 86400.0
 
 
 def parse_duration(stated: Any, field: str) -> float:
-    """Return the seconds of a length of time: a text such as `15m`, or a number of seconds.
+    """Parse a duration as seconds. `stated` is a text such as `15m`, or a number of seconds.
 
     Raises:
-        InvalidInputError: it is neither, not positive, or longer than ten years.
+        InvalidInputError: the duration is invalid, not positive, or longer than ten years.
     """
     seconds = 0.0
     if isinstance(stated, str) and (parts := re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)([smhd])", stated.strip())):

@@ -1,6 +1,6 @@
-"""Finds causes: in new entries of the log that are projected, in the clock, and in predicates that wait.
+"""Finds causes in new projected entries of the log, in the clock, and in predicates that wait for evaluation.
 
-Each entry is read once. The position is stored with the causes, so nothing depends on which process reads, or where one ends.
+Each entry is read once. The position in the log is stored together with the causes, so any process can continue where another ended.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from headwater.graph.stores import Direction, GraphStore
 
 _ENTRIES = 500  # per transaction
 _CHECKS = 8
-_UNREAD = 10_000  # entries that may stay unread while no trigger waits for them
-_CAPTURE_SECONDS = 30.0  # that a predicate waits for the capture of a run
+_UNREAD = 10_000  # number of entries that may stay unread while no trigger waits for them
+_CAPTURE_SECONDS = 30.0  # time that a predicate waits for the capture of a run
 _log = logging.getLogger("headwater.triggers")
 
 
@@ -38,7 +38,7 @@ class Evaluator:
         self, store: TriggerStore, log: IngestLog, graph: GraphStore, records: Callable[[str], AssociationStore],
         refusal: Callable[[Trigger], str | None] = lambda _: None,
     ) -> None:  # fmt: skip
-        """`records` returns the records of a tenant. `refusal` says why the owner of a trigger may not use it."""
+        """`records` returns the record store of a tenant. `refusal` returns the reason why a trigger's owner lacks the rights for it."""
         self._store = store
         self._log = log
         self._graph = graph
@@ -46,14 +46,14 @@ class Evaluator:
         self._refusal = refusal
 
     async def follow_log(self, tenant: str) -> int:
-        """Read the next entries of a tenant. Returns the number of entries read."""
+        """Read the next entries of a tenant's log, and return their number."""
         after = await asyncio.to_thread(self._store.definitions.cursor, tenant)
         projected = await self._graph.offset(tenant)
         if projected <= after:
             return 0
         triggers = await self._active(tenant)
         if not any(_waits(triggers)):
-            if projected - after < _UNREAD:  # a write for each batch of events would be for nothing
+            if projected - after < _UNREAD:  # avoids a write for each batch of events
                 return 0
             await asyncio.to_thread(partial(self._store.causes.record, tenant, (), after=after, upto=projected))
             return 0
@@ -65,7 +65,7 @@ class Evaluator:
         return len(entries)
 
     async def rehearse_entry(self, tenant: str, entry: Entry) -> None:
-        """Take one entry of the past, in a store of its own, and evaluate its predicates at once."""
+        """Process one entry of the past in a separate store, and evaluate its predicates immediately."""
         matches = await self._matches(tenant, [entry], await self._active(tenant))
         if matches:
             after = await asyncio.to_thread(self._store.definitions.cursor, tenant)
@@ -77,7 +77,6 @@ class Evaluator:
         return [one for one in await asyncio.to_thread(self._store.definitions.all, tenant) if one.state is TriggerState.ACTIVE]
 
     async def _matches(self, tenant: str, entries: Sequence[Entry], triggers: Sequence[Trigger]) -> list[Match]:
-        """Return the facts of entries that fulfil a condition, apart from predicates."""
         found = await asyncio.to_thread(lambda: [facts_of(entry) for entry in entries])
         waits = _waits(triggers)
         since = {trigger.id: trigger.since for trigger in triggers}
@@ -98,7 +97,7 @@ class Evaluator:
         return matches
 
     async def _facts(self, tenant: str, entry: EntryFacts) -> Sequence[Fact]:
-        """Return the facts of an entry. The versions of a run that does not name them at its end are those that its start named."""
+        """Return the facts of an entry. If a run's last event names no outputs, those of its first event count."""
         if not entry.is_bare:
             return entry.facts
         edges = await self._graph.neighbours(tenant, [entry.run], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.WRITES])
@@ -107,7 +106,7 @@ class Evaluator:
         return [*entry.facts, *(version_fact(version, dataset, entry.run, entry.at) for version, dataset in datasets.items())]
 
     async def check_rows(self, tenant: str) -> int:
-        """Evaluate predicates that wait. Returns their number."""
+        """Evaluate the predicates that wait, and return their number."""
         if not await asyncio.to_thread(self._store.causes.has_checks, tenant):
             return 0
         checks = await asyncio.to_thread(self._store.causes.take_checks, tenant, _CHECKS)
@@ -145,7 +144,6 @@ class Evaluator:
 
 
 def _waits(triggers: Sequence[Trigger]) -> dict[tuple[FactKind, str], list[tuple[str, int]]]:
-    """Return the members of conditions that wait for facts of the log, by kind and subject of the facts."""
     waits: dict[tuple[FactKind, str], list[tuple[str, int]]] = {}
     for trigger in triggers:
         for place, member in enumerate(trigger.definition.condition.members):

@@ -1,8 +1,8 @@
 """The facts in entries of the log: states of runs, new versions of datasets, and failed checks.
 
-An event is read for names only, because most entries interest no trigger. The ids are those of the projection. A version counts when its
-run completes; of a stream, when it has written for the first time. Captures, declarations and PROV documents state no new version: a
-capture belongs to a run whose event does.
+Only the names in an event are parsed, because most entries fulfil no condition. Ids are the same as in the projection. A version counts
+when its run completes. A version of a stream counts when the stream has written for the first time. Captures, declarations and PROV
+documents contain no new versions: the event of the same run reports the version.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _CHECKS = ("dataQualityAssertions", "greatExpectations_assertions")
 
 @dataclass(frozen=True, slots=True)
 class EntryFacts:
-    """The facts of one entry. `parents` are runs that may be executions of triggers.
+    """The facts of one log entry. `parents` are runs that may be executions of triggers.
 
-    `is_bare`: the run completed without naming its outputs, which its earlier events name.
+    `is_bare` is true if a run completed without naming its outputs. Its earlier events then name them.
     """
 
     offset: int
@@ -63,7 +63,7 @@ def facts_of(entry: Entry) -> EntryFacts:
 
 
 def version_fact(version: str, dataset: str, run: str, at: float, capture: str | None = None) -> Fact:
-    """Return the fact that a run completed a version. `capture` is the capture of its records, if there is one."""
+    """Return the fact that a run completed a version. `capture` is the id of the version's record capture, if it exists."""
     return Fact(FactKind.VERSION, dataset, version, at, run=run, details={"capture": capture} if capture else {})
 
 
@@ -94,7 +94,6 @@ def _of_run(offset: int, event: Mapping[str, Any], at: float) -> EntryFacts:
 
 
 def _failed_checks(dataset: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of failed checks, each with its column."""
     seen = set()
     for holder in (mapping(dataset.get("facets")), mapping(dataset.get("inputFacets")), mapping(dataset.get("outputFacets"))):
         for facet in _CHECKS:

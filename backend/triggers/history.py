@@ -1,7 +1,7 @@
-"""When a trigger would have fired in a period of the past.
+"""Computes when a trigger would have fired in a period of the past.
 
-The log of the period, and the clock, go through the same store and the same rules as always, in memory. Predicates are evaluated on the
-files as they are now, where the rows of a version are still there.
+The log entries and the clock instants of the period go through the usual code, with a store in memory. Predicates are evaluated on the
+present files, if the rows of a version still exist.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from headwater.backend.triggers.tenant_records import TenantRecords
 from headwater.backend.workspace import Workspace
 from headwater.errors import InvalidQueryError
 
-MOST_ENTRIES = 100_000  # of the log
+MOST_ENTRIES = 100_000  # limit of log entries in a period
 MOST_INSTANTS = 10_000
 _PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """The causes of a period, in order. `notes` say what could not be known."""
+    """The causes of a period, in order. `notes` name the facts that could not be found."""
 
     causes: Sequence[Cause]
     entries: int
@@ -43,7 +43,7 @@ class Rehearsal:
 async def rehearse(
     workspace: Workspace, tenant: str, definition: Definition, others: Sequence[Trigger], *, since: float, until: float
 ) -> Rehearsal:
-    """Return the causes of a trigger in a period. `others` are the triggers that it may wait for.
+    """Return the causes of a trigger in a period. `others` are the triggers that its condition may refer to.
 
     Raises:
         InvalidQueryError: the period ends before it begins.
@@ -78,7 +78,7 @@ class _Clock:
 
 
 def awaited_triggers(definition: Definition, others: dict[str, Trigger]) -> list[Trigger]:
-    """Return the triggers that a definition waits for, directly or through others."""
+    """Return the triggers that a definition waits for, directly or through other triggers."""
     found: dict[str, Trigger] = {}
     waiting = [definition]
     while waiting:
@@ -95,7 +95,6 @@ def _insert(database: SqliteDatabase, trigger: Trigger) -> None:
 
 
 def _entries(workspace: Workspace, tenant: str, since: float, until: float) -> tuple[list[Entry], list[str]]:
-    """Return the entries of the log in a period, oldest first."""
     begin, end = (datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds") for at in (since, until))
     found: list[Entry] = []
     before: int | None = None
@@ -120,7 +119,6 @@ async def _play(
     triggers: Sequence[Trigger],
     until: float,
 ) -> None:
-    """Let the entries and the instants of clocks happen in their order."""
     evaluator = Evaluator(store, workspace.log, workspace.graph, records.of)
     instants = [(due, trigger.id, place) for trigger in triggers for place, due in _first_instants(trigger, clock.now)]
     heapq.heapify(instants)

@@ -1,6 +1,6 @@
-"""Cycles of triggers that the lineage shows when a trigger is created.
+"""Finds cycles of triggers when a trigger is created. The lineage shows which trigger causes facts for which.
 
-The limit of the chain cuts other cycles, for example through a webhook.
+Cycles outside of the lineage, for example through a webhook, end at the limit of the chain.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from headwater.backend.triggers.model import Definition, FactKind, Trigger
 from headwater.errors import InvalidInputError
 from headwater.graph.stores import GraphStore
 
-NEW = "the new trigger"  # its place among ids
+NEW = "the new trigger"  # used instead of an id
 
 
 async def check_cycles(graph: GraphStore, tenant: str, new: Definition, others: Sequence[Trigger]) -> None:
     """Check that a new trigger closes no cycle.
 
     Raises:
-        InvalidInputError: it does; the message names the triggers of the cycle.
+        InvalidInputError: the trigger closes a cycle. The message names the triggers of the cycle.
     """
     definitions = {NEW: new, **{other.id: other.definition for other in others}}
     waits: dict[tuple[FactKind, str], list[str]] = {}

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-CHAIN = 10  # most causes in a chain, unless a trigger states another number
+CHAIN = 10  # default limit of causes in a chain
 LARGEST_CHAIN = 100
 
-UNEVALUATED = "the predicate cannot be evaluated"  # the beginning of a reason
+UNEVALUATED = "the predicate cannot be evaluated"  # reasons begin with this text
 
 
 class FactKind(StrEnum):
-    """The kind of a fact. The subject of a version or a check is a dataset, of a run a job, and of the others a trigger."""
+    """The kind of a fact, which decides what the fact's subject is: a dataset, a job or a trigger."""
 
     VERSION = "version"
     CHECK = "check"
@@ -27,9 +27,9 @@ class FactKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that happened. `id` is stable: whoever reads the same log entry gets the same one.
+    """Something that happened. The `id` is stable, so every process that reads a log entry gets the same id.
 
-    `depth` is the number of causes that led to it. `run` is the run that stated it. `details` hold no value of a record.
+    `depth` is the number of causes before the fact. `run` is the run that reported the fact. `details` contain no values of records.
     """
 
     kind: FactKind
@@ -41,7 +41,6 @@ class Fact:
     details: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fact as JSON."""
         return {
             "kind": str(self.kind), "subject": self.subject, "id": self.id, "at": self.at, "depth": self.depth, "run": self.run,
             "details": dict(self.details),
@@ -49,7 +48,6 @@ class Fact:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Fact:
-        """Return the fact that `to_json` wrote."""
         return cls(
             FactKind(document["kind"]), document["subject"], document["id"], document["at"], document["depth"], document["run"],
             document["details"],
@@ -66,7 +64,7 @@ class Combination(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A simple condition: its kind, and its parts as the kind keeps them."""
+    """A simple condition: its kind, and its checked parameters."""
 
     kind: str
     parts: Mapping[str, Any]
@@ -74,7 +72,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One member, or several that must be fulfilled within `within` seconds (None: whenever)."""
+    """One simple condition, or several that must be fulfilled within `within` seconds. None means any time."""
 
     combination: Combination
     members: Sequence[Member]
@@ -83,7 +81,11 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`concurrent`: executions at once. `cool_down`: seconds after a cause in which no other fires. `chain`: causes in a chain."""
+    """The limits of a trigger.
+
+    `concurrent` limits the executions at the same time. `cool_down` is the number of seconds after a cause in which no other cause fires.
+    `chain` limits the number of causes in a chain.
+    """
 
     concurrent: int = 1
     cool_down: float = 0.0
@@ -92,7 +94,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """The checked statement of a person. `action` is a kind and its parts."""
+    """The checked definition of a trigger. `action` has the kind of the action and its parameters."""
 
     name: str
     condition: Condition
@@ -101,7 +103,7 @@ class Definition:
 
 
 class TriggerState(StrEnum):
-    """`stopped`: the owner lost a right that the action needs, or the key. Only `resume` starts it again."""
+    """The state of a trigger. A trigger is `stopped` when its owner loses a needed right or the key; `resume` starts it again."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -110,7 +112,7 @@ class TriggerState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A stored trigger. Entries of the log up to `since` are before its time. `owner` is described in `owners`."""
+    """A stored trigger. Log entries up to the offset `since` do not fire it. The module `owners` describes the form of `owner`."""
 
     id: str
     tenant: str
@@ -124,12 +126,11 @@ class Trigger:
 
     @property
     def name(self) -> str:
-        """Return the name."""
         return self.definition.name
 
 
 class Outcome(StrEnum):
-    """The outcome of a cause. `skipped` causes state the reason."""
+    """The outcome of a cause. A `skipped` cause has a reason."""
 
     FIRED = "fired"
     SKIPPED = "skipped"
@@ -137,7 +138,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """An event that made a trigger fire, or would have. `facts` are those that fulfilled the condition."""
+    """An event that fired a trigger, or that a limit kept from firing it. `facts` are the facts that fulfilled the condition."""
 
     trigger: str
     id: str
@@ -150,7 +151,10 @@ class Cause:
 
 
 class ExecutionState(StrEnum):
-    """`waiting` → `running` → `complete`, `failed`, or `interrupted` if its process ended and it may not run again."""
+    """The state of an execution: `waiting` → `running` → `complete`, `failed` or `interrupted`.
+
+    An execution is `interrupted` if its process ended and its action must not be repeated.
+    """
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -164,7 +168,7 @@ ENDED = (ExecutionState.COMPLETE, ExecutionState.FAILED, ExecutionState.INTERRUP
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One run of an action, for one cause. `attempt` counts its starts, `depth` the causes that led to it and its own."""
+    """One execution of an action for one cause. `attempt` counts the starts. `depth` is the number of causes in the chain so far."""
 
     id: str
     tenant: str
@@ -181,5 +185,5 @@ class Execution:
 
 
 def instant(seconds: float) -> str:
-    """Return a time as ISO 8601 in UTC."""
+    """Format a time as ISO 8601 in UTC."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

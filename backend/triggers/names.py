@@ -15,8 +15,6 @@ _HINT = "`headwater lineage` shows the names. To name one that no run has used y
 
 
 class Names:
-    """See `Known`."""
-
     def __init__(self, store: TriggerStore, graph: GraphStore, records: AssociationStore, tenant: str) -> None:
         self._store = store
         self._graph = graph

@@ -1,7 +1,7 @@
-"""Predicates over the rows of a new version, read from its files as a trace reads them: below the data roots, and parsed first.
+"""Evaluates predicates over the new rows of a version. Predicates are parsed first, and files are read below the data roots only.
 
-Without a capture, the new rows are those of files that were written since the run began. If files of a version are gone, the
-answer is an error, never "no row".
+Without a capture, the new rows are the rows of the files that were written since the run began. If files of a version no longer exist,
+evaluation fails and never answers "no row".
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from headwater.graph.trace.selection import select_records
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.tracer import get_tracer
 
-_RESERVED = 3  # columns before those of the dataset: file, row, line
+_RESERVED = 3  # the first columns (file, row, line) do not belong to the dataset
 
 
 async def check_predicate(graph: GraphStore, records: AssociationStore, tenant: str, dataset: str, where: str) -> None:
-    """Check a predicate against the columns of a dataset. One row is read.
+    """Check a predicate against the columns of a dataset. The check reads one row.
 
     Raises:
-        InvalidQueryError: the predicate cannot be used.
+        InvalidQueryError: the predicate is invalid.
     """
     page = await graph.children(tenant, dataset, kinds=[NodeKind.COLUMN], first=1_000)
     columns = [node.name for node in page.nodes]
@@ -67,10 +67,10 @@ def _bind(session: Session, dataset: Dataset, where: str) -> None:
 
 
 async def selects_new_row(graph: GraphStore, records: AssociationStore, tenant: str, fact: Fact, where: str) -> bool:
-    """Whether the predicate selects one of the rows of a version.
+    """Whether a predicate selects at least one row of a version.
 
     Raises:
-        HeadwaterError: the rows cannot be read, or the predicate cannot be used on them.
+        HeadwaterError: the rows cannot be read, or the predicate fails on them.
     """
     runs = await graph.get(tenant, [fact.run]) if fact.run else []
     began = str(runs[0].properties.get("startedAt") or "") if runs else ""
@@ -102,7 +102,10 @@ def _selects(session: Session, records: AssociationStore, dataset: Dataset, fact
 
 
 def _since(files: Sequence[KnownFile], began: str) -> list[KnownFile]:
-    """Return the files that were written since a run began, in whole seconds, as some file systems keep times. All, if it is unknown."""
+    """Return the files written since a run began, or all files if the beginning is unknown.
+
+    Times are compared in whole seconds, because some file systems store no finer times.
+    """
     if not began:
         return list(files)
     start = int(datetime.fromisoformat(began).timestamp()) * 1_000

@@ -1,7 +1,7 @@
-"""The owner of a trigger: whose rights its action uses, at the time of firing.
+"""The owners of triggers. An action uses the rights that its trigger's owner has at the time of firing.
 
 The owner of the home may do everything. A named key must still be valid, and have the scopes that the action needs. A person's rights
-follow from the claims of a sign-in, which the service does not keep: they hold while `people.toml` is as it was then.
+follow from the claims of a sign-in, which the service does not store. So they stay valid until `people.toml` changes.
 """
 
 from __future__ import annotations
@@ -19,24 +19,23 @@ HOME: Mapping[str, Any] = {"kind": "home", "name": "home"}
 
 
 def key_owner(identifier: str, name: str) -> dict[str, Any]:
-    """Return the owner that a named key stands for."""
     return {"kind": "key", "id": identifier, "name": name}
 
 
 def person_owner(name: str, rights: Rights, digest: str) -> dict[str, Any]:
-    """Return the owner that a person is. `digest` is of the rules that grant the rights."""
+    """Return the description of a person as an owner. `digest` is the digest of the rules in `people.toml`."""
     return {"kind": "person", "name": name, "rights": rights.kept(), "rules": digest}
 
 
 class Owners:
-    """Looks up the rights of owners. `keys` and `people` are those of the service."""
+    """Looks up the present rights of owners."""
 
     def __init__(self, keys: KeyRing, people: People) -> None:
         self._keys = keys
         self._people = people
 
     def refusal(self, owner: Mapping[str, Any], tenant: str, needed: frozenset[Scope]) -> str | None:
-        """Return why an owner may not do what needs some scopes now; None if he may.
+        """Return the reason why an owner lacks some of the needed scopes now, or None if the owner has them.
 
         Raises:
             UnavailableError: the keys cannot be read.
@@ -62,12 +61,11 @@ class Owners:
         return None
 
     def close(self) -> None:
-        """Close the keys."""
         self._keys.close()
 
 
 def rules_digest(people: People) -> str:
-    """Return the digest of the rules for people, or nothing if there are none."""
+    """Return the digest of the rules for people. The digest is empty if there are no rules."""
     try:
         rules = people.rules()
     except ConfigurationError:

@@ -1,7 +1,7 @@
-"""What the owner of a trigger may do now: the scopes of its action, and of a predicate over rows.
+"""The rights that the owner of a trigger needs for its action, and for a predicate over rows.
 
-A predicate over rows tells something of their values, also by whether the trigger fires. So it needs the right to see values, and those of
-masked columns if any column is masked, as a question with a predicate does.
+Whether a predicate over rows fires reveals something about values. So a predicate needs the right to see values. If any column is
+masked, the predicate also needs the right to see masked columns. Questions with a predicate need the same rights.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ from headwater.graph.access.scopes import Scope
 
 
 class Permissions:
-    """Looks up the rights of owners."""
-
     def __init__(self, owners: Owners, masks: Masks) -> None:
         self._owners = owners
         self._masks = masks
 
     def refusal(self, trigger: Trigger) -> str | None:
-        """Return why the owner may not do what the trigger does; None if he may. Raises `UnavailableError`."""
+        """Return the reason why the owner lacks rights for the trigger, or None. Raises `UnavailableError`."""
         action = trigger.definition.action
         needed = set(ACTIONS[action.kind].needs(action.parts))
         if has_predicate(trigger.definition):
@@ -33,5 +31,4 @@ class Permissions:
 
 
 def has_predicate(definition: Definition) -> bool:
-    """Whether a condition has a predicate over rows."""
     return any(KINDS[member.kind].where(member.parts) is not None for member in definition.condition.members)

@@ -1,6 +1,7 @@
-"""Runs the actions of executions. Each has a coroutine of its own, and a lease that is renewed while it runs.
+"""Runs the actions of executions. Each execution has a coroutine, and a lease that is renewed while the action runs.
 
-Before an action starts, the rights of the owner are looked up and the audit log gets a line. If that is not possible, nothing starts.
+Before an action starts, the runner checks the rights of the owner and writes a line to the audit log. If either fails, the action does not
+start.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from headwater.backend.triggers.store.executions import LEASE, Claim
 from headwater.errors import HeadwaterError, UnavailableError
 
 ATTEMPTS = 5
-_MOST = 16  # executions of this process at once
+_MOST = 16  # limit of executions in this process at once
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between two attempts
 _RENEWED = LEASE / 5
-_LONGEST = 2_000  # characters of an error that are kept
+_LONGEST = 2_000  # limit of stored characters of an error
 _log = logging.getLogger("headwater.triggers")
 
 
@@ -42,11 +43,10 @@ class Runner:
 
     @property
     def is_busy(self) -> bool:
-        """Whether an action runs."""
         return bool(self._tasks)
 
     async def step(self, tenants: list[str]) -> int:
-        """Start what may start. Returns the number of executions started."""
+        """Start the executions that may start now, and return their number."""
         now = time.monotonic()
         if now - self._recovered >= _RENEWED:
             self._recovered = now
@@ -67,12 +67,11 @@ class Runner:
         return started
 
     async def wait(self) -> None:
-        """Wait for all actions that run."""
         while self._tasks:
             await asyncio.wait(list(self._tasks))
 
     async def stop(self) -> None:
-        """Stop waiting for the actions that run. Programs run to their own end."""
+        """Stop waiting for running actions. Their programs are not ended."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -81,7 +80,6 @@ class Runner:
             await asyncio.gather(self._renewal, return_exceptions=True)
 
     async def _renew(self) -> None:
-        """Renew the leases of running actions, whatever else the driver waits for."""
         while self._tasks:
             with suppress(UnavailableError):  # the next attempt comes before the leases end
                 await asyncio.to_thread(self._store.executions.renew, self.holder, list(self._tasks.values()))
@@ -145,7 +143,6 @@ class Runner:
         await self._end(claim, ExecutionState.FAILED, error=str(error)[:_LONGEST])
 
     async def _cut_off(self, claim: Claim) -> None:
-        """Record that the service ends during an action."""
         execution = claim.execution
         with suppress(HeadwaterError):
             if self._may_repeat(claim.trigger, execution):
@@ -166,10 +163,9 @@ class Runner:
         try:
             await asyncio.to_thread(finish)
             await asyncio.to_thread(audit)
-        except HeadwaterError as fault:  # its lease ends, and the store says so
+        except HeadwaterError as fault:  # the lease of the execution ends, and another process recovers it
             _log.warning("the end of execution %s is not recorded: %s", execution.id, fault)
 
     def _audit(self, tenant: str, what: str, trigger: str, *, execution: str, decision: str, who: str = "the service", **more: str) -> None:
-        """Append a line to the audit log. Raises `UnavailableError`."""
         line = {"who": who, "tenant": tenant, "what": what, "on": [f"trigger {trigger}"], "execution": execution, "decision": decision}
         append_line(self._site.workspace.home.audit, {**line, **more})

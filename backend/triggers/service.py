@@ -1,6 +1,6 @@
-"""The verbs of people: create, list, fire, pause, resume, remove, and test against history.
+"""The operations on triggers: create, list, fire, pause, resume, remove, and test against history.
 
-For the command line and for a service. The caller has checked that whoever asks may do it.
+The command line and the service use this module. It does not check the rights of callers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LONGEST_KEY = 200
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A cause, and what became of its execution."""
+    """A cause and its execution, if there is one."""
 
     cause: Cause
     execution: Execution | None
@@ -54,7 +54,7 @@ class Triggers:
         """Check and store a trigger. Earlier events do not fire it.
 
         Raises:
-            HeadwaterError: a part of the document cannot be used, or the trigger would fire itself.
+            HeadwaterError: a part of the document is invalid, or the trigger would fire itself.
         """
         definition = await self._checked(tenant, document)
         await check_cycles(self._graph, tenant, definition, await self.all(tenant))
@@ -62,31 +62,28 @@ class Triggers:
         return await asyncio.to_thread(partial(self._store.definitions.create, tenant, definition, owner, since=since))
 
     async def check(self, tenant: str, document: Mapping[str, Any]) -> Definition:
-        """Return the definition in a document. Raises like `create`, but looks for no cycle."""
+        """Parse and check a definition. Raises like `create`, but does not look for cycles."""
         return await self._checked(tenant, document)
 
     async def all(self, tenant: str) -> list[Trigger]:
-        """Return the triggers of a tenant, by name."""
         return await asyncio.to_thread(self._store.definitions.all, tenant)
 
     async def get(self, tenant: str, name: str) -> Trigger:
-        """Return a trigger by its name or id. Raises `NotFoundError`."""
         return await asyncio.to_thread(self._store.definitions.get, tenant, name)
 
     async def history(self, trigger: Trigger, *, first: int = 10, before: float | None = None) -> list[Entry]:
-        """Return the last causes of a trigger, the latest first, with their outcomes."""
+        """Return the latest causes of a trigger with their executions, newest first."""
         causes = await asyncio.to_thread(partial(self._store.causes.of, trigger.id, first=first, before=before))
         found = await asyncio.to_thread(self._store.executions.of, [cause.execution for cause in causes if cause.execution])
         return [Entry(cause, found.get(cause.execution or "")) for cause in causes]
 
     async def execution(self, tenant: str, identifier: str) -> Execution | None:
-        """Return an execution."""
         return await asyncio.to_thread(self._store.executions.get, tenant, identifier)
 
     async def fire(self, tenant: str, name: str, *, key: str | None = None, by: str = "", parent: str | None = None) -> Cause:
-        """Fire a trigger by hand, whatever its condition. A `key` that was used before changes nothing, and returns the first cause.
+        """Fire a trigger by hand, whatever its condition. A `key` that was used before fires nothing, and returns the first cause.
 
-        `parent` is the execution that asks, if an action leads here: the chain of causes goes on.
+        `parent` is the execution whose action asks for the firing, if any. The new cause then belongs to the chain of that execution.
 
         Raises:
             NotFoundError: there is no such trigger.
@@ -104,12 +101,12 @@ class Triggers:
         return await asyncio.to_thread(self._store.causes.fire, trigger, fact)
 
     async def pause(self, tenant: str, name: str, *, reason: str | None = None) -> Trigger:
-        """Pause a trigger. Events until it is resumed do not fire it."""
+        """Pause a trigger. Events before `resume` never fire it."""
         trigger = await self.get(tenant, name)
         return await asyncio.to_thread(self._store.definitions.set_state, trigger, TriggerState.PAUSED, reason)
 
     async def resume(self, tenant: str, name: str, owner: Mapping[str, Any]) -> Trigger:
-        """Start a trigger again, with the rights of the caller, who becomes its owner."""
+        """Start a trigger again. The caller becomes its owner."""
         trigger = await self.get(tenant, name)
         since = await asyncio.to_thread(self._site.workspace.log.latest, tenant)
         return await asyncio.to_thread(partial(self._store.definitions.set_state, trigger, TriggerState.ACTIVE, since=since, owner=owner))
@@ -133,12 +130,12 @@ class Triggers:
     async def test(
         self, tenant: str, *, since: float, until: float, name: str | None = None, document: Mapping[str, Any] | None = None
     ) -> Rehearsal:
-        """Return when a trigger, or one that a document describes, would have fired in a period. Nothing is run or kept."""
+        """Return when a stored trigger or a given definition would have fired in a period. No action runs."""
         definition, *_ = await self.tested(tenant, name=name, document=document)
         return await rehearse(self._site.workspace, tenant, definition, await self.all(tenant), since=since, until=until)
 
     async def tested(self, tenant: str, *, name: str | None, document: Mapping[str, Any] | None) -> list[Definition]:
-        """Return the definition that a test is about, and those of all triggers that it waits for: a test evaluates their predicates."""
+        """Return the definition under test, and the definitions of all triggers that it waits for."""
         if document is not None:
             definition = await self._checked(tenant, document)
         else:

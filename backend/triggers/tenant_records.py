@@ -1,4 +1,4 @@
-"""The records of each tenant, read below the data roots of that tenant alone."""
+"""The record stores of tenants. Each store reads files below the data roots of its tenant only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headwater.graph.records import AssociationStore
 
 
 class TenantRecords:
-    """Opens the record stores of tenants. That of the default tenant is the workspace's. Thread-safe."""
+    """Opens the record stores of tenants. The default tenant has the workspace's store. Thread-safe."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -18,7 +18,6 @@ class TenantRecords:
         self._opened: dict[str, AssociationStore] = {}
 
     def of(self, tenant: str) -> AssociationStore:
-        """Return the store of a tenant."""
         if tenant == DEFAULT_TENANT:
             return self._workspace.records
         with self._lock:
@@ -27,7 +26,6 @@ class TenantRecords:
             return self._opened[tenant]
 
     def close(self) -> None:
-        """Close the stores that were opened."""
         with self._lock:
             for store in self._opened.values():
                 store.close()

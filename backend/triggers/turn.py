@@ -1,4 +1,4 @@
-"""One turn of the driver: find causes, then start actions."""
+"""One cycle of the driver: find causes, then start actions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headwater.backend.triggers.store import TriggerStore
 
 
 async def take_turn(store: TriggerStore, evaluator: Evaluator, runner: Runner) -> int:
-    """Find causes and start actions once. Returns how much was done."""
+    """Find causes and start actions once. Returns the number of entries, predicates, causes and executions processed."""
     done = 0
     for tenant in await asyncio.to_thread(store.definitions.tenants):
         done += await evaluator.follow_log(tenant)

@@ -1,7 +1,7 @@
-"""The triggers of a workflow's file: made when the workflow is applied, and changed and removed with it.
+"""The triggers that a workflow's file declares. They are created, changed and removed with the workflow.
 
-A rule `night` of the workflow `news` is the trigger `news.night`. A rule that waits for a channel of a task is a condition on data. Files
-arrive in a source without an event, so a rule that waits for a source looks there at a regular distance.
+A rule `night` of the workflow `news` becomes the trigger `news.night`. A rule that waits for a task's output becomes a condition on data.
+Files arrive in a source folder without an event, so a rule that waits for a source checks the folder at a fixed interval.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from headwater.errors import HeadwaterError, InvalidInputError
 from headwater.graph.model import NodeKind, node_id
 from headwater.paths import name_of_path
 
-LOOK = "1m"  # between two looks at a source
+LOOK = "1m"  # interval between two checks of a source folder
 
 
 def rule_problems(workflow: Workflow) -> list[HeadwaterError]:
-    """Return what is wrong with the cron expressions and time zones of a workflow."""
+    """Return the errors in the cron expressions and time zones of a workflow."""
     found: list[HeadwaterError] = []
     for rule in workflow.triggers.values():
         if rule.every is not None:
@@ -34,10 +34,12 @@ def rule_problems(workflow: Workflow) -> list[HeadwaterError]:
 
 
 async def apply_rules(triggers: Triggers, tenant: str, workflow: Workflow, owner: Mapping[str, Any]) -> list[str]:
-    """Make the triggers of a workflow those of its rules, and return their names. A trigger that stays the same keeps its history.
+    """Create, change and remove triggers until they match a workflow's rules, and return their names.
+
+    An unchanged trigger keeps its history.
 
     Raises:
-        HeadwaterError: a rule cannot be used. Rules before it are applied.
+        HeadwaterError: a rule is invalid. The rules before it are applied.
     """
     wanted = {f"{workflow.name}.{rule.name}": rule for rule in workflow.triggers.values()}
     present = {

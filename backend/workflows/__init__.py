@@ -1,4 +1,4 @@
-"""Workflows: registered programs that read and write channels block by block, as Nova composes them."""
+"""Workflows: registered programs that read and write channels (folders of blocks) incrementally. The model is Nova's."""
 
 from headwater.backend.workflows.model import Channel, Consumption, Production, Task, Workflow
 from headwater.backend.workflows.service import TaskResult, Workflows

@@ -1,7 +1,7 @@
 """Runs of workflows that a service starts for its callers. A request waits only until the run has begun.
 
-A thread runs the tasks, and a thread that the end of the service abandons leaves what a kill leaves: the next run of the workflow, or a
-question for its state, finishes or undoes it.
+A thread runs the tasks. If the service ends, the thread is abandoned, with the same effect as a crash: the next run, or the next query of
+the workflow's state, finishes or undoes the run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _log = logging.getLogger("headwater.workflows")
 
 
 class BackgroundRuns:
-    """The runs of one service. `open_workflows` returns the workflows of the home."""
+    """The workflow runs of one service. `open_workflows` returns the workflows of the home."""
 
     def __init__(self, open_workflows: Callable[[], Workflows]) -> None:
         self._open_workflows = open_workflows
@@ -27,20 +27,19 @@ class BackgroundRuns:
         self._problems: dict[str, str] = {}
 
     def is_running(self, name: str) -> bool:
-        """Whether a run of a workflow goes on."""
         return name in self._running
 
     def problem(self, name: str) -> str | None:
-        """Return what ended the last run of a workflow from outside its tasks."""
+        """Return the error that ended the last run of a workflow outside of its tasks, or None."""
         return self._problems.get(name)
 
     async def start(self, name: str, tasks: Sequence[str] | None) -> None:
-        """Begin a run of a workflow, or of some of its tasks.
+        """Start a run of a workflow, or of some of its tasks.
 
         Raises:
             NotFoundError: there is no such workflow or task.
-            UnavailableError: the workflow runs now.
-            HeadwaterError: a program or a channel cannot be used.
+            UnavailableError: the workflow is already running.
+            HeadwaterError: a program or a channel is invalid.
         """
         if name in self._running:
             raise UnavailableError(f"The workflow {name} runs now.", hint="Try again when it has ended.")
@@ -62,7 +61,6 @@ class BackgroundRuns:
         self._problems.pop(name, None)
 
     async def close(self) -> None:
-        """Stop waiting for the runs."""
         runs = list(self._running.values())
         for run in runs:
             run.cancel()

@@ -1,4 +1,4 @@
-"""Checks of a workflow against its home: registered programs, the folders that it may use, and other workflows."""
+"""Checks a workflow against its home: registered programs, permitted folders, and other workflows."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from headwater.errors import HeadwaterError, InvalidInputError, UnsupportedError
 from headwater.graph.records import DataRoots
 from headwater.spark_listener.registry import Registry
 
-# Readers of Spark treat these as patterns, lists or schemes. A block is a partition of its channel, and an `=` would make the channel one.
+# Spark's readers treat these as patterns, lists or schemes. An `=` would turn the channel into a partition column, as it does for its blocks.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f*?\[\]{}\\,:=]")
 
 
 def is_below_root(sources: DataRoots, folder: str | None) -> Callable[[str, bool], bool]:
-    """Return a test for a folder without links: whether data may be there. A written folder lies below a root and is none itself.
+    """Return a test for whether a folder may contain data of a workflow.
 
-    `folder` is a root in addition: that of the workflow's file, if the operator set no roots.
+    The test takes a real path, and whether the workflow writes there. A written folder must lie below a data root, and not be a root
+    itself. `folder` is one more root: the folder of the workflow's file, if the operator set no roots.
     """
 
     def test(path: str, is_written: bool) -> bool:
@@ -36,13 +37,13 @@ def is_below_root(sources: DataRoots, folder: str | None) -> Callable[[str, bool
 
 
 def with_real_paths(workflow: Workflow) -> Workflow:
-    """Return the workflow with the paths of its channels without links."""
+    """Return the workflow with symbolic links resolved in the paths of its channels."""
     channels = {name: replace(channel, path=Path(os.path.realpath(channel.path))) for name, channel in workflow.channels.items()}
     return replace(workflow, channels=channels)
 
 
 def home_problems(workflow: Workflow, registry: Registry, ledger: Ledger, may_use: Callable[[str, bool], bool]) -> Iterator[HeadwaterError]:
-    """Yield everything that keeps a workflow of valid structure from running on this home. Its paths have no links."""
+    """Yield the errors that keep a workflow from running on this home. Its structure must be valid, and its paths must be real paths."""
     for task in workflow.tasks.values():
         try:
             find_program(task, registry)

@@ -12,7 +12,6 @@ from headwater.paths import name_of_path
 
 
 def workflow_document(workflow: Workflow, statuses: list[TaskStatus], ledger: Ledger, applied_at: str) -> dict[str, Any]:
-    """Return a workflow with the state of its tasks."""
     return {
         "name": workflow.name,
         "applied_at": applied_at,
@@ -22,7 +21,6 @@ def workflow_document(workflow: Workflow, statuses: list[TaskStatus], ledger: Le
 
 
 def run_document(run: Run) -> dict[str, Any]:
-    """Return a run of a task."""
     reads = [
         {"channel": channel, "mode": mode, "blocks": list(numbers)}
         for channel, modes in run.reads.items()
@@ -35,7 +33,6 @@ def run_document(run: Run) -> dict[str, Any]:
 
 
 def block_document(block: Block) -> dict[str, Any]:
-    """Return a block of a channel."""
     return {"number": block.sequence, "mode": block.mode.value, "run": block.run, "at": block.at}
 
 

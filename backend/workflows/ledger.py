@@ -1,7 +1,7 @@
-"""The ledger of workflows: the blocks of channels, the cursors of tasks, and the runs. One SQLite file of the home.
+"""The ledger of workflows: the blocks of channels, the cursors of tasks, and the runs. The ledger is a SQLite file of the home.
 
-The transaction of `commit` is the point at which a run counts. The transaction holds the blocks, the cursors, and the moves of files
-to make. Whoever opens a workflow next makes the moves that a crash left, so a run has happened wholly or not at all.
+A run takes effect with the transaction of `commit`. The transaction records the blocks, the cursors, and the file moves that are left to
+do. After a crash, the next user of the workflow completes these moves. So a run takes effect wholly or not at all.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _PATIENCE = 30.0  # seconds to wait for another writer
 
 
 class RunState(StrEnum):
-    """`running` → `committed` → `complete`, or `failed`. The files of a committed run may still have to be moved."""
+    """The state of a run: `running` → `committed` → `complete`, or `failed`. The files of a committed run may still have to be moved."""
 
     RUNNING = "running"
     COMMITTED = "committed"
@@ -60,7 +60,7 @@ class RunState(StrEnum):
 
 
 class MoveKind(StrEnum):
-    """`place` puts a block into its channel, `exchange` puts a folder with one block in the place of the channel's folder."""
+    """How a block reaches its channel. `place` moves it into the channel's folder, `exchange` replaces the folder."""
 
     PLACE = "place"
     EXCHANGE = "exchange"
@@ -68,7 +68,7 @@ class MoveKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A move of files that belongs to a run. `source` is in the shadow."""
+    """A move of a run's output. `source` is in the separate folder that the program wrote to (the shadow)."""
 
     channel: str
     kind: MoveKind
@@ -78,7 +78,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run of a task. `reads` are the numbers of the blocks by channel and mode. `shadow` is the folder that it writes to."""
+    """A run of a task.
+
+    `reads` has the numbers of the read blocks by channel and mode. `shadow` is the folder that the program writes to.
+    """
 
     id: str
     workflow: str
@@ -94,7 +97,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of a channel. `run` wrote it; None for a source."""
+    """A block of a channel. `run` is the run that wrote it, or None for a source."""
 
     channel: str
     sequence: int
@@ -104,7 +107,7 @@ class Block:
 
 
 class Ledger:
-    """The ledger in `workflows.db`. Threads and processes may share it. Every method is one transaction."""
+    """The ledger in the file `workflows.db`. Threads and processes may share it. Every method is one transaction."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -112,9 +115,9 @@ class Ledger:
     def apply(
         self, name: str, document: str, folder: str, channels: Mapping[str, tuple[str, bool]], reads: Mapping[str, Iterable[str]]
     ) -> None:
-        """Keep a workflow. Cursors of inputs that it does not have are forgotten.
+        """Store a workflow. Cursors of inputs that it no longer has are deleted.
 
-        `channels` have their path, and whether a task writes it. `reads` are the channels that each task reads.
+        `channels` maps names to their path, and whether a task writes there. `reads` maps tasks to the channels that they read.
         """
         with self._writing() as database:
             database.execute("INSERT OR REPLACE INTO workflow VALUES (?, ?, ?, ?)", [name, document, folder, _now()])
@@ -126,31 +129,30 @@ class Ledger:
                     database.execute("DELETE FROM cursor WHERE workflow = ? AND task = ? AND channel = ?", [name, task, channel])
 
     def workflows(self) -> dict[str, tuple[str, str, str]]:
-        """The workflows by name, each with its document, its folder, and the time when it was applied."""
+        """Return the workflows by name, each with its document, its folder, and the time when it was applied."""
         return {row[0]: (row[1], row[2], row[3]) for row in self._read("SELECT name, document, folder, at FROM workflow ORDER BY name")}
 
     def channels(self) -> list[tuple[str, str, str, bool]]:
-        """The channels of all workflows: workflow, name, path, and whether a task writes it."""
+        """Return the channels of all workflows, as (workflow, name, path, whether a task writes it)."""
         return [(row[0], row[1], row[2], bool(row[3])) for row in self._read("SELECT workflow, name, path, written FROM channel")]
 
     def blocks(self, workflow: str, channel: str) -> list[Block]:
-        """The blocks of a channel in order."""
         query = "SELECT channel, sequence, mode, run, at FROM block WHERE workflow = ? AND channel = ? ORDER BY sequence"
         return [Block(row[0], row[1], Production(row[2]), row[3], row[4]) for row in self._read(query, workflow, channel)]
 
     def latest_blocks(self, workflow: str, channel: str, first: int) -> list[Block]:
-        """The latest blocks of a channel, the latest first."""
+        """Return the latest blocks of a channel, newest first."""
         query = "SELECT channel, sequence, mode, run, at FROM block WHERE workflow = ? AND channel = ? ORDER BY sequence DESC LIMIT ?"
         return [Block(row[0], row[1], Production(row[2]), row[3], row[4]) for row in self._read(query, workflow, channel, first)]
 
     def block_numbers(self, workflow: str, channel: str) -> list[BlockNumber]:
-        """The blocks of the current version of a channel, the last base first, and all later ones."""
+        """Return the blocks of a channel's current version: the last base and all blocks after it."""
         query = "SELECT sequence, mode FROM block WHERE workflow = ? AND channel = ? AND sequence >= "
         query += "(SELECT coalesce(max(sequence), 0) FROM block WHERE workflow = ? AND channel = ? AND mode = 'base') ORDER BY sequence"
         return [BlockNumber(row[0], Production(row[1])) for row in self._read(query, workflow, channel, workflow, channel)]
 
     def files(self, workflow: str, channel: str, sequences: Sequence[int]) -> dict[str, tuple[int, int]]:
-        """The files of blocks with their states, by their paths in the channel's folder."""
+        """Return the files of blocks with their length and modification time, by their paths in the channel's folder."""
         if not sequences:
             return {}
         query = "SELECT sequence, path, length, modified FROM file WHERE workflow = ? AND channel = ? AND sequence >= ? AND sequence <= ?"
@@ -159,15 +161,18 @@ class Ledger:
         return {row[1]: (row[2], row[3]) for row in rows if row[0] in wanted}
 
     def cursors(self, workflow: str, task: str) -> dict[str, int]:
-        """The cursors of a task by channel."""
         return dict(self._read("SELECT channel, sequence FROM cursor WHERE workflow = ? AND task = ?", workflow, task))
 
     def last_read(self, workflow: str, channel: str) -> int:
-        """The last block of a channel that a task has read."""
+        """Return the number of the last block of a channel that any task has read, or 0."""
         return int(self._read("SELECT coalesce(max(sequence), 0) FROM cursor WHERE workflow = ? AND channel = ?", workflow, channel)[0][0])
 
     def add_source_block(self, workflow: str, channel: str, block: NewBlock | None, *, in_place_of_blocks_after: int | None) -> None:
-        """Add what arrived in a source, if required in the place of all blocks after a number. The number of the block is a new one."""
+        """Add a block for files that arrived in a source.
+
+        If `in_place_of_blocks_after` is given, the new block replaces all blocks after that number. The number of the new block was never
+        used.
+        """
         with self._writing() as database:
             query = "SELECT coalesce(max(sequence), 0) + 1 FROM block WHERE workflow = ? AND channel = ?"
             (sequence,) = database.execute(query, [workflow, channel]).fetchone()
@@ -179,14 +184,13 @@ class Ledger:
                 _insert_block(database, workflow, channel, sequence, block, None)
 
     def start(self, run: Run) -> None:
-        """Record that a run begins."""
         with self._writing() as database:
             values = [run.id, run.workflow, run.task, run.state, run.started_at, json.dumps(run.reads), run.shadow]
             columns = "id, workflow, task, state, started_at, reads, shadow"
             database.execute(f"INSERT INTO run ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
     def commit(self, run: Run, blocks: Mapping[str, tuple[int, NewBlock]], cursors: Mapping[str, int], moves: Sequence[Move]) -> None:
-        """Record that a run succeeded, with its blocks, its cursors, and the moves to make. The run counts from here on."""
+        """Record that a run succeeded, with its blocks, its cursors, and the moves to make. The run takes effect here."""
         with self._writing() as database:
             for channel, (sequence, block) in blocks.items():
                 _insert_block(database, run.workflow, channel, sequence, block, run.id)
@@ -198,7 +202,6 @@ class Ledger:
             database.execute("UPDATE run SET state = ?, ended_at = ? WHERE id = ?", [RunState.COMMITTED, _now(), run.id])
 
     def moves(self, run: str) -> list[Move]:
-        """The moves of a committed run."""
         query = "SELECT channel, kind, source, target FROM move WHERE run = ? ORDER BY channel"
         return [Move(row[0], MoveKind(row[1]), row[2], row[3]) for row in self._read(query, run)]
 
@@ -208,36 +211,34 @@ class Ledger:
             database.execute("UPDATE run SET state = ? WHERE id = ?", [RunState.COMPLETE, run])
 
     def fail(self, run: str, error: str) -> None:
-        """Record that a run failed. A committed run stays committed, whatever happens after its commit."""
+        """Record that a run failed. A committed run stays committed, even if an error follows."""
         with self._writing() as database:
             values = [RunState.FAILED, _now(), error, run, RunState.RUNNING]
             database.execute("UPDATE run SET state = ?, ended_at = ?, error = ? WHERE id = ? AND state = ?", values)
 
     def note_clean(self, run: str) -> None:
-        """Record that nothing of a run is left to be done or removed."""
+        """Record that no work and no temporary files of a run are left."""
         with self._writing() as database:
             database.execute("UPDATE run SET is_clean = 1 WHERE id = ?", [run])
 
     def unfinished(self, workflow: str) -> list[Run]:
-        """The runs with moves, lineage or folders that are left, the earliest first."""
+        """Return the runs that still have moves, lineage or temporary folders, oldest first."""
         return self._runs("workflow = ? AND is_clean = 0 ORDER BY id", workflow)
 
     def runs(self, workflow: str, first: int) -> list[Run]:
-        """The latest runs of a workflow, the latest first."""
         return self._runs("workflow = ? ORDER BY id DESC LIMIT ?", workflow, first)
 
     def blocks_of_run(self, run: str) -> dict[str, int]:
-        """The numbers of the blocks that a run wrote, by channel."""
         query = "SELECT channel, sequence FROM block WHERE workflow = (SELECT workflow FROM run WHERE id = ?) AND run = ?"
         return dict(self._read(query, run, run))
 
     def modes_of_run(self, run: str) -> dict[str, str]:
-        """The modes of the blocks that a run wrote, by the paths of their channels."""
+        """Return the modes of the blocks that a run wrote, by the paths of their channels."""
         query = "SELECT c.path, b.mode FROM block b JOIN channel c ON c.workflow = b.workflow AND c.name = b.channel WHERE "
         return dict(self._read(f"{query} b.workflow = (SELECT workflow FROM run WHERE id = ?) AND b.run = ?", run, run))
 
     def earlier_exchange(self, run: Run, channel: str) -> str | None:
-        """The shadow of the run that replaced a channel before `run` did. The shadow holds the folder before that."""
+        """Return the shadow of the last run before `run` that replaced a channel's folder. The older folder is in this shadow."""
         query = "SELECT run.shadow FROM move JOIN run ON run.id = move.run WHERE run.workflow = ? AND move.channel = ? "
         query += "AND kind = 'exchange' AND run.id < ? ORDER BY run.id DESC LIMIT 1"
         rows = self._read(query, run.workflow, channel, run.id)
@@ -261,7 +262,7 @@ class Ledger:
             with closing(sqlite3.connect(self.path, timeout=_PATIENCE)) as database:
                 return database.execute(query, values).fetchall()
         except sqlite3.Error as error:
-            if "no such table" in str(error):  # its maker was killed before it made the tables
+            if "no such table" in str(error):  # the process that made the file was killed before it made the tables
                 return []
             raise self._unusable(error) from error
 

@@ -1,7 +1,7 @@
-"""The lineage of a run: what its program spooled, with the places of its blocks instead of the shadow's.
+"""The lineage of a task's program. Paths in the separate folder of the run become the paths of the blocks.
 
-Lineage waits in the home of the run until the run is committed, so a failed run leaves none. The shadow's name occurs nowhere else, and a
-path in the shadow becomes the path of the block when the name is removed.
+The lineage stays in a spool of the run until the run is committed, so a failed run has no lineage. The name of the separate folder is
+unique. Removing it from a path gives the path of the block.
 """
 
 from __future__ import annotations
@@ -24,18 +24,16 @@ _SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/DatasetFace
 
 
 class MakeDelivery(Protocol):
-    """Makes the delivery of a home."""
-
     def __call__(self) -> Delivery: ...
 
 
 def deliver_lineage(home: Path, shadow: Path, modes: Mapping[str, str], make_delivery: MakeDelivery) -> list[str]:
-    """Deliver what the program of a committed run spooled, and return why parts were refused. Can be called again after a crash.
+    """Deliver the spooled lineage of a committed run, and return why parts were refused. Can be repeated after a crash.
 
     `modes` has the mode of the new block of each channel, by the channel's path.
 
     Raises:
-        UnavailableError: the log does not answer; what was not delivered stays.
+        UnavailableError: the log does not answer. Undelivered lineage stays in the spool.
     """
     if not applications(home / "spool"):
         return []
@@ -43,7 +41,7 @@ def deliver_lineage(home: Path, shadow: Path, modes: Mapping[str, str], make_del
 
 
 class _BlockDelivery:
-    """Delivers items with the shadow's name removed from all their texts, and the modes of blocks stated."""
+    """Delivers items after removing the shadow's name from their texts and adding the modes of blocks."""
 
     def __init__(self, delivery: Delivery, shadow: Path, modes: Mapping[str, str]) -> None:
         self._delivery = delivery
@@ -75,7 +73,7 @@ class _BlockDelivery:
 
 
 def _with_files(item: Item, folder: SpoolFolder) -> Mapping[str, Any]:
-    """Return a manifest in which each segment of the sink names its files, which otherwise only its footer does."""
+    """Return a manifest in which each segment of the sink names its files. Before, only the footers of segments name them."""
     manifest = Manifest.from_json(item.body)
     if manifest.sink is None:
         return item.body

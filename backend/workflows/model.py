@@ -1,6 +1,6 @@
-"""A workflow as its file states it: channels, tasks, and triggers.
+"""The model of a workflow's file: channels, tasks, and triggers.
 
-The parts are checked for their form only: names, modes, options. `checks` compares them with the home's programs and folders.
+The parser checks the form only: names, modes, options. The module `checks` compares a workflow with the programs and folders of the home.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headwater.errors import InvalidInputError
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _ARGUMENT = re.compile(r"--?[A-Za-z][A-Za-z0-9_-]{0,63}")
-_MOST = 200  # channels, tasks, or parameters of a task
+_MOST = 200  # limit of channels, of tasks, and of parameters of a task
 _CAPTURE_MODES = ("off", "coarse", "lazy", "auto", "active")
 
 
@@ -37,7 +37,7 @@ class Production(StrEnum):
 
 
 class Form(StrEnum):
-    """How paths reach a program: as they are, or as the path of a text file with a path in each line."""
+    """How a program receives paths: directly, or as the path of a text file with one path in each line."""
 
     PATHS = "paths"
     FILE = "file"
@@ -45,7 +45,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A folder of blocks. A channel that no task writes is a source: files that arrive there make its blocks."""
+    """A folder of blocks. A channel that no task writes is a source: files that arrive there become its blocks."""
 
     name: str
     path: Path
@@ -53,7 +53,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """The option of the command line (`--articles`) or the environment variable that carries the paths."""
+    """The option of the command line (`--articles`) or the environment variable that passes paths to a program."""
 
     argument: str | None
     variable: str | None
@@ -80,7 +80,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A registered program with its inputs and outputs. `seconds`: its time limit. `capture`: the mode of capture."""
+    """A registered program with its inputs and outputs. `seconds` is its time limit. `capture` is the mode of record capture."""
 
     name: str
     program: str
@@ -92,17 +92,14 @@ class Task:
 
     @property
     def parameters(self) -> list[Parameter]:
-        """The parameters of the inputs and outputs."""
         return [*(each.parameter for each in self.inputs), *(each.parameter for each in self.outputs)]
 
     @property
     def reads(self) -> list[str]:
-        """The channels that the task reads, each once."""
         return list(dict.fromkeys(each.channel for each in self.inputs))
 
     @property
     def writes(self) -> list[str]:
-        """The channels that the task writes."""
         return [each.channel for each in self.outputs]
 
 
@@ -119,7 +116,7 @@ class TriggerRule:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A whole workflow. The tasks are in an order in which each comes after the tasks that it reads from."""
+    """A workflow. Each task comes after the tasks whose output it reads."""
 
     name: str
     channels: Mapping[str, Channel]
@@ -128,15 +125,15 @@ class Workflow:
 
     @property
     def written(self) -> dict[str, str]:
-        """The channels that tasks write, each with its task."""
+        """Return the channels that tasks write, each with its task."""
         return {channel: task.name for task in self.tasks.values() for channel in task.writes}
 
 
 def parse_workflow(document: Mapping[str, Any], folder: Path) -> Workflow:
-    """Return the workflow that a document states. Its relative paths begin in `folder`.
+    """Parse a workflow's document. Relative paths are relative to `folder`.
 
     Raises:
-        InvalidInputError: a part is missing, unknown, or has another form.
+        InvalidInputError: a part is missing, unknown or invalid.
     """
     top = _Part(document, "")
     top.refuse_other("workflow", "channels", "tasks", "triggers")
@@ -148,7 +145,7 @@ def parse_workflow(document: Mapping[str, Any], folder: Path) -> Workflow:
 
 
 class _Part:
-    """A mapping of the document, with its place there for messages."""
+    """A mapping of the document with its path in the document, for error messages."""
 
     def __init__(self, value: Any, place: str) -> None:
         if not isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The choice of the blocks that a run of a task reads. Pure computation on the numbers of blocks.
+"""Selects the blocks that a run of a task reads, from the numbers of blocks alone.
 
 Three laws hold. A task in the mode `new` reads each block once. Its runs together read the current version. If a base replaced
 the version, the reader starts over: it reads the whole new version as new, and its output is a base.
@@ -22,7 +22,7 @@ class BlockNumber:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The blocks that one input of a run consists of."""
+    """The blocks that a run reads for one input."""
 
     input: Input
     sequences: tuple[int, ...]
@@ -30,7 +30,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class TaskPlan:
-    """A run of a task. `cursors` are those after it. If it `starts_over`, its outputs replace their channels."""
+    """The plan of a run. `cursors` are the cursors after the run. If `starts_over` is true, the outputs replace their channels."""
 
     readings: Sequence[Reading]
     cursors: Mapping[str, int]
@@ -40,9 +40,9 @@ class TaskPlan:
 def plan_task(
     task: Task, blocks: Mapping[str, Sequence[BlockNumber]], cursors: Mapping[str, int], *, starts_over: bool = False
 ) -> TaskPlan | None:
-    """Return the next run of a task; None if there is nothing that it has not read.
+    """Plan the next run of a task. Returns None if there are no unread blocks.
 
-    `blocks` are those of each channel that the task reads, in order. With `starts_over`, the task reads everything as for the first time.
+    `blocks` has the blocks of each channel that the task reads, in order. With `starts_over`, the task ignores its cursors.
     """
     current = {channel: _current_version(blocks.get(channel, ())) for channel in task.reads}
     new = [each.channel for each in task.inputs if each.mode is Consumption.NEW]
@@ -64,7 +64,6 @@ def _select(each: Input, current: Sequence[int], cursor: int) -> tuple[int, ...]
 
 
 def _current_version(blocks: Sequence[BlockNumber]) -> list[int]:
-    """Return the last base block and the blocks after it."""
     start = max((place for place, block in enumerate(blocks) if block.mode is Production.BASE), default=0)
     return [block.sequence for block in blocks[start:]]
 

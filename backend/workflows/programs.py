@@ -1,7 +1,7 @@
-"""The programs of tasks: how each one is found in the registry and started.
+"""Finds and starts the programs of tasks.
 
 A program is started without a shell, from the command line that an operator registered, followed by the options that the task declares.
-Nothing else of a workflow's file reaches the command line. Its paths are made by Headwater, so none begins with a dash.
+Nothing else of a workflow's file reaches the command line. Headwater makes the paths, so none begins with a dash.
 """
 
 from __future__ import annotations
@@ -24,29 +24,28 @@ from headwater.errors import HeadwaterError, UnsupportedError
 from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.replay import VARIABLE, ReplayOrder
 
-_MOST_BYTES = 120_000  # of one argument or variable; Linux allows 131,072
+_MOST_BYTES = 120_000  # limit of one argument or variable; Linux allows 131,072
 _POLL = 1.0
 
 
 class TaskFailedError(HeadwaterError):
-    """The program of a task failed; the message carries the end of its log."""
+    """The program of a task failed. The message includes the end of its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders and files of a run: its folder in the home, and the shadow that it writes to."""
+    """The files of a run: its folder in the home, and the separate folder that the program writes to (the shadow)."""
 
     folder: Path
     shadow: Path
 
     @property
     def log(self) -> Path:
-        """The output of the program."""
         return self.folder / "program.log"
 
     @property
     def home(self) -> Path:
-        """The home of the program, where its lineage waits for the commit."""
+        """Return the Headwater home of the program. Its lineage stays there until the run is committed."""
         return self.folder / "home"
 
 
@@ -54,7 +53,7 @@ def find_program(task: Task, registry: Registry) -> Invocation:
     """Return the command of a task's program.
 
     Raises:
-        UnsupportedError: the program is not registered by an operator, or its script is missing or changed.
+        UnsupportedError: no operator registered the program, or its script is missing or changed.
         ConfigurationError: the registry cannot be read.
     """
     programs = [each for each, _ in registry.programs() if each.operator]
@@ -80,7 +79,9 @@ def find_program(task: Task, registry: Registry) -> Invocation:
 
 
 def bind_parameters(bound: Sequence[tuple[Parameter, Sequence[Path]]], folder: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the arguments and the variables that carry paths. Lists for the form `file` are written to `folder`.
+    """Return the arguments and the environment variables that pass paths to a program.
+
+    Lists of paths for the form `file` are written to `folder`.
 
     Raises:
         UnsupportedError: the paths are too long for a command line.
@@ -115,7 +116,7 @@ def run_program(
     holding: int,
     stop: Callable[[], str | None],
 ) -> None:
-    """Run a program to its end. It holds the open file `holding`, so that one can see that it still runs.
+    """Run a program to its end. The program inherits the open file `holding`, which shows other processes that it still runs.
 
     The program and its children are killed when `stop` returns a reason, and when this process is interrupted.
 
@@ -156,7 +157,10 @@ def run_program(
 
 
 def captured_variables(task: Task, invocation: Invocation, places: Places, parent: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables with which a program is captured into the home of its run. Its paths outside of the shadow stay untouched."""
+    """Return the environment variables that turn on capture into the home of the run.
+
+    Paths outside of the shadow are not redirected.
+    """
     if task.capture == "off":
         return {}
     order = places.folder / "order.json"
@@ -168,7 +172,7 @@ def captured_variables(task: Task, invocation: Invocation, places: Places, paren
 
 
 def kill_process(process: int) -> None:
-    """Kill a program with the other processes of its group, or one that it started."""
+    """Kill a process. If it leads a process group, the whole group is killed."""
     with suppress(ProcessLookupError, PermissionError):
         if os.getpgid(process) == process:
             os.killpg(process, signal.SIGKILL)
@@ -187,7 +191,7 @@ def _wait(process: subprocess.Popen[bytes], stop: Callable[[], str | None]) -> s
 
 
 def time_limit(seconds: float | None) -> Callable[[], str | None]:
-    """Return a function that says that the time of a program is over, once it is."""
+    """Return a function that returns a reason once the time of a program is over, and None before."""
     began = time.monotonic()
 
     def reason() -> str | None:

@@ -1,6 +1,6 @@
-"""Repair after a crash: committed runs of a workflow are finished, and the traces of other runs are removed.
+"""Repairs workflows after a crash: committed runs are finished, and the files of other runs are removed.
 
-Called with the workflow locked, before anything else is done with it.
+The caller holds the lock of the workflow, and uses the workflow only after the repair.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ from headwater.backend.workflows.shadow import make_move, remove_shadow
 from headwater.errors import UnavailableError
 
 _POLL = 0.02  # seconds
-_MOST_FOLDERS = 100  # of runs, with the logs of their programs
+_MOST_FOLDERS = 100  # limit of stored run folders, which have the logs of their programs
 _log = logging.getLogger("headwater.workflows")
 
 
 def finish_runs(ledger: Ledger, workflow: str, folder: Path, make_delivery: MakeDelivery) -> list[str]:
-    """Finish or undo the runs that a crash left. `folder` contains the folders of runs. Returns warnings about lineage that is missing."""
+    """Finish or undo the runs that a crash interrupted. Returns warnings about missing lineage.
+
+    `folder` contains the folders of runs.
+    """
     warnings: list[str] = []
     unfinished = ledger.unfinished(workflow)
     for run in unfinished:
@@ -40,7 +43,7 @@ def finish_runs(ledger: Ledger, workflow: str, folder: Path, make_delivery: Make
 
 
 def finish_run(ledger: Ledger, run: Run, folder: Path, make_delivery: MakeDelivery) -> list[str]:
-    """Move the blocks of a committed run, deliver its lineage, and remove what is not needed any more. Every step can be made again."""
+    """Move the blocks of a committed run, deliver its lineage, and remove temporary files. Every step can be repeated."""
     warnings: list[str] = []
     moves = ledger.moves(run.id)
     if run.state is RunState.COMMITTED:  # only then: a later run may have replaced the blocks of a complete one
@@ -65,7 +68,7 @@ def finish_run(ledger: Ledger, run: Run, folder: Path, make_delivery: MakeDelive
 
 @contextmanager
 def hold_run(folder: Path) -> Iterator[int]:
-    """Make the folder of a run, and hold it while its program runs: the program inherits the open file that is returned."""
+    """Create the folder of a run, and yield an open file of it. A program that inherits the file is known to run still."""
     folder.mkdir(mode=0o700, parents=True)
     (folder / "home").mkdir(mode=0o700)
     holding = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -77,9 +80,9 @@ def hold_run(folder: Path) -> Iterator[int]:
 
 
 def _end_program(run: Run, folder: Path) -> None:
-    """End the program of a run whose Headwater is gone, and wait until it has ended, because it may still write to the shadow.
+    """Kill the program of a run whose Headwater process is gone, and wait for its end. Until then it may write to the shadow.
 
-    The program holds the folder of its run. Where the system does not show who does, the program runs to its own end.
+    A process that has the run's folder open is the program. If the system does not show open files, the program runs to its own end.
     """
     try:
         holding = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -104,7 +107,7 @@ def _is_free(holding: int) -> bool:
 
 
 def _holders(folder: Path) -> list[int]:
-    """The other processes of this user that have a folder open."""
+    """Return the other processes of this user that have a folder open."""
     real = os.path.realpath(folder)
     found = []
     for place in Path("/proc").glob("[0-9]*/fd"):

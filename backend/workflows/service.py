@@ -1,7 +1,7 @@
 """The workflows of one home: check, apply, run, and describe them.
 
-One process at a time runs a workflow. A run of a task reads exactly the blocks that its plan names, writes to a shadow, and is committed by
-one transaction of the ledger. Outputs of a run that fails are never visible.
+One process at a time runs a workflow. A run of a task reads exactly the blocks that its plan names, writes to a separate folder, and is
+committed by one transaction of the ledger. The outputs of a failed run never become visible.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from headwater.graph.records import DataRoots
 from headwater.spark_listener.lineage.parents import new_run_id
 from headwater.spark_listener.registry import Registry
 
-_POLL = 0.2  # seconds between two looks whether another process still runs a workflow
+_POLL = 0.2  # seconds between two attempts to lock a workflow
 
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """The result of one task: `state` is `complete`, `failed`, or None for a task that had nothing to do.
+    """The result of one task. `state` is `complete`, `failed`, or None for a task without unread blocks.
 
-    `reads` has the numbers of the read blocks by channel and mode, `writes` the number of the new block of each output.
+    `reads` has the numbers of the read blocks by channel and mode. `writes` has the number of the new block of each output.
     """
 
     task: str
@@ -50,7 +50,10 @@ class TaskResult:
 
 
 class Workflows:
-    """The workflows of a home. `folder` is for the runs, `ledger` the file of the ledger. `has_roots`: the operator set data roots."""
+    """The workflows of a home.
+
+    `folder` is for the runs, `ledger` is the file of the ledger. `has_roots` is true if the operator set data roots.
+    """
 
     def __init__(
         self, folder: Path, ledger: Path, registry: Registry, sources: DataRoots, make_delivery: MakeDelivery, *, has_roots: bool
@@ -64,21 +67,21 @@ class Workflows:
         self.warnings: list[str] = []
 
     def check(self, file: Path) -> tuple[Workflow, list[HeadwaterError]]:
-        """Return the workflow of a file, and everything that keeps it from running. Nothing is changed.
+        """Parse a workflow's file, and return the workflow with the errors that keep it from running. Nothing is changed.
 
         Raises:
-            InvalidInputError: the file is no workflow.
+            InvalidInputError: the file is not a workflow.
         """
         _, document = read_document(file)
         return self._check(parse_workflow(document, file.absolute().parent), file.absolute().parent)
 
     def apply(self, file: Path) -> Workflow:
-        """Keep the workflow of a file, in the place of an earlier one of its name. Its blocks and cursors stay.
+        """Store the workflow of a file. A workflow of the same name is replaced; its blocks and cursors stay.
 
         Raises:
-            InvalidInputError: the file is no workflow, or cannot run here.
+            InvalidInputError: the file is not a workflow, or cannot run here.
             UnsupportedError: a program cannot be run.
-            UnavailableError: the workflow runs now.
+            UnavailableError: the workflow is running.
         """
         text, document = read_document(file)
         folder = file.absolute().parent
@@ -93,11 +96,6 @@ class Workflows:
         return workflow
 
     def get(self, name: str) -> Workflow:
-        """Return an applied workflow.
-
-        Raises:
-            NotFoundError: there is no such workflow.
-        """
         known = self.ledger.workflows()
         if name not in known:
             raise NotFoundError(
@@ -118,7 +116,7 @@ class Workflows:
         began: Callable[[], None] = lambda: None,
         changed: Callable[[TaskResult], None] = lambda _: None,
     ) -> list[TaskResult]:
-        """Run the tasks of a workflow that have something to read, in order. After a task that fails, no other is run.
+        """Run the tasks of a workflow that have unread blocks, in order. A failed task ends the run.
 
         Args:
             name: the workflow.
@@ -126,13 +124,13 @@ class Workflows:
             trigger: a trigger of the workflow that names the tasks to run.
             starts_over: the tasks read everything again, and their outputs replace their channels.
             patience: seconds to wait for another process that runs the workflow.
-            variables: further variables of the programs, which name the root of their run.
+            variables: further environment variables of the programs, which name the root of their run.
             began: called when the checks have passed and the workflow is locked.
             changed: called with each result.
 
         Raises:
             NotFoundError: there is no such workflow, task or trigger.
-            UnavailableError: the workflow runs now.
+            UnavailableError: the workflow is already running.
             SourceUnavailableError: the folder of a source is gone.
         """
         workflow = self.get(name)
@@ -163,7 +161,7 @@ class Workflows:
         return results
 
     def status(self, name: str) -> list[TaskStatus]:
-        """Return the state of each task of a workflow. Finishes what a crash left first, unless the workflow runs now.
+        """Return the state of each task. Runs that a crash interrupted are finished first, unless the workflow is running.
 
         Raises:
             NotFoundError: there is no such workflow.
@@ -173,9 +171,9 @@ class Workflows:
         return describe_tasks(workflow, self.ledger)
 
     def recover(self, name: str) -> list[str]:
-        """Finish what a crash left of a workflow, unless it runs now. Returns warnings.
+        """Finish runs that a crash interrupted, unless the workflow is running. Returns warnings.
 
-        Without such a rest, the workflow is not locked, so a question for its state refuses nobody a run.
+        If there are none, the workflow is not locked. So a query of the state never keeps another process from starting a run.
         """
         if not self.ledger.unfinished(name):
             return []
@@ -194,7 +192,6 @@ class Workflows:
         return workflow, list(home_problems(workflow, self._registry, self.ledger, is_below_root(self._sources, root)))
 
     def _take_arrivals(self, workflow: Workflow) -> None:
-        """Add blocks for what arrived in the sources."""
         for channel in workflow.channels.values():
             if channel.name in workflow.written:
                 continue
@@ -233,10 +230,10 @@ class Workflows:
 
     @contextmanager
     def _locked(self, name: str, patience: float = 0.0) -> Iterator[Path]:
-        """Hold a workflow, and return the folder for its runs.
+        """Lock a workflow, and yield the folder for its runs.
 
         Raises:
-            UnavailableError: another process holds it.
+            UnavailableError: another process holds the lock.
         """
         folder = self._folder / name
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -258,7 +255,6 @@ def _take(lock: IO[str]) -> bool:
 
 
 def _parent(workflow: str) -> dict[str, str]:
-    """The variables that name the workflow as the parent of its programs' runs."""
     values = {"RUN_ID": new_run_id(), "JOB_NAME": workflow, "JOB_NAMESPACE": "default"}
     return {f"OPENLINEAGE_PARENT_{name}": value for name, value in values.items()}
 

@@ -1,8 +1,8 @@
-"""The shadow of a run: the folder that its program writes to, next to the channels, and the moves from there.
+"""The shadow of a run: the separate folder that its program writes to, and the moves of its blocks into the channels.
 
-Nobody may see a part of a block. A block that is added becomes visible by one rename. A block that replaces its channel becomes
-visible when one system call exchanges the channel's folder and a folder with only this block. Several outputs of a run become visible one
-after the other. All moves can be made again after a crash: a block that is in its place was moved.
+A partial block is never visible. A rename makes an added block visible. If a block replaces its channel, one system call
+exchanges the channel's folder with a folder that contains this block only. Several outputs of a run become visible one
+after the other. All moves can be repeated after a crash: a block in its final place is not moved again.
 
     /data/.headwater-<run>/channel/block=7      the shadow of the block
     /data/channel/block=7                       its place
@@ -27,31 +27,30 @@ PREFIX = ".headwater-"
 
 
 def block_name(sequence: int) -> str:
-    """The name of a block's folder. Readers of Spark see the number as the partition column `block`."""
+    """Return the name of a block's folder. Spark's readers show the number as the partition column `block`."""
     return f"block={sequence}"
 
 
 def shadow_of(run: str, channels: Iterable[Path]) -> Path:
-    """The shadow of a run that writes to some channels: a hidden folder in the folder that contains them all."""
+    """Return the shadow of a run: a hidden folder in the common parent folder of the channels that the run writes."""
     return Path(os.path.commonpath([channel.parent for channel in channels])) / f"{PREFIX}{run}"
 
 
 def in_shadow(shadow: Path, channel: Path) -> Path:
-    """The place of a channel in a shadow."""
     return shadow / channel.relative_to(shadow.parent)
 
 
 def make_shadow(shadow: Path, channels: Iterable[Path]) -> None:
-    """Make the folders of a shadow, without those of the blocks: programs expect that their output does not exist."""
+    """Create the folders of a shadow. The folders of blocks are left out, because programs expect that their output does not exist."""
     for channel in channels:
         in_shadow(shadow, channel).mkdir(parents=True)
 
 
 def read_output(shadow: Path, channel: Path, sequence: int) -> FileStates:
-    """Return the files of a written block by their paths in the channel, and have them on disk.
+    """Return the files of a written block by their paths in the channel. The files are flushed to disk.
 
     Raises:
-        HeadwaterError: the program did not write the block, or wrote something else than files and folders.
+        HeadwaterError: the program did not write the block, or wrote entries that are neither files nor folders.
     """
     folder = in_shadow(shadow, channel) / block_name(sequence)
     if not folder.is_dir() or folder.is_symlink():
@@ -72,10 +71,10 @@ def read_output(shadow: Path, channel: Path, sequence: int) -> FileStates:
 
 
 def refuse_other_output(shadow: Path, channels: Mapping[Path, int]) -> None:
-    """Check that a program wrote its outputs only.
+    """Check that a program wrote only its declared outputs to the shadow.
 
     Raises:
-        HeadwaterError: it wrote something else, which would be lost.
+        HeadwaterError: the program wrote another file, which would be lost.
     """
     blocks = {in_shadow(shadow, channel) / block_name(sequence) for channel, sequence in channels.items()}
     above = {parent for block in blocks for parent in block.parents}
@@ -91,10 +90,10 @@ def refuse_other_output(shadow: Path, channels: Mapping[Path, int]) -> None:
 
 
 def plan_move(shadow: Path, channel: Path, name: str, sequence: int, mode: Production, known: Iterable[int]) -> Move:
-    """Return the move that puts a block into its channel. `known` are the numbers of the blocks there.
+    """Return the move that puts a block into its channel. `known` are the numbers of the blocks in the channel.
 
     Raises:
-        SourceChangedError: something else is in the channel.
+        SourceChangedError: the channel contains files that are not from the workflow.
     """
     visible = {entry.name for entry in channel.iterdir() if not entry.name.startswith((".", "_"))} if channel.exists() else set()
     if other := sorted(visible - {block_name(number) for number in known}):
@@ -110,7 +109,7 @@ def plan_move(shadow: Path, channel: Path, name: str, sequence: int, mode: Produ
 
 
 def _try_exchange(shadow: Path) -> None:
-    """Check before the commit that this file system can exchange folders. Raises like `exchange_folders`."""
+    """Check before the commit that the file system can exchange folders. Raises like `exchange_folders`."""
     one, other = shadow / ".one", shadow / ".other"
     for folder in (one, other):
         folder.mkdir()
@@ -120,7 +119,7 @@ def _try_exchange(shadow: Path) -> None:
 
 
 def make_move(move: Move, sequence: int) -> None:
-    """Make a move, unless it was made. Afterwards it is on disk.
+    """Move a block into its channel, and flush the move to disk. A move that was already made is not repeated.
 
     Raises:
         OSError: the file system refuses.

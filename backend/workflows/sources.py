@@ -1,7 +1,7 @@
-"""The blocks of a source: a folder where files arrive.
+"""The blocks of a source: a folder into which other programs put files.
 
-Each look makes one block of the files that were not there at the look before. If a file that a task has read changed or is gone,
-the block is a base of all files. As for Spark, names that begin with `_` or `.` are no data.
+Each check of the folder makes one block of the files that arrived since the last check. If a file that a task has read changed or
+was removed, the block is a base of all files. Names that begin with `_` or `.` are ignored, as in Spark.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from headwater.errors import InvalidInputError, SourceUnavailableError
 
 FileState = tuple[int, int]  # length in bytes, modification time in ns
 FileStates = Mapping[str, FileState]
-_PATTERN = re.compile(r"[\x00-\x1f\x7f*?\[\]{}\\]")  # readers of Spark treat a path as a pattern
+_PATTERN = re.compile(r"[\x00-\x1f\x7f*?\[\]{}\\]")  # Spark's readers treat these characters as a pattern
 
 
 @dataclass(frozen=True, slots=True)
 class NewBlock:
-    """A block to add to a channel. `files` has the path of each file in the channel's folder."""
+    """A block to add to a channel. `files` maps the path of each file in the channel's folder to its length and time."""
 
     mode: Production
     files: FileStates
 
 
 def find_new_block(folder: Path, known: FileStates, read: FileStates | None = None) -> tuple[NewBlock | None, bool]:
-    """Return the block for what arrived in a source, or None, and whether it takes the place of the blocks that no task has read.
+    """Return the block for new files of a source, or None, and whether it replaces the blocks that no task has read.
 
-    `known` are the files of the current version, `read` those of them in blocks that a task has read. None: the version as a whole is a
-    base that no task has read.
+    `known` are the files of the current version. `read` are the files among them in blocks that a task has read. If `read` is None, the
+    whole version is one base that no task has read.
 
     Raises:
         SourceUnavailableError: the folder is gone.
-        InvalidInputError: something there cannot be passed to a program.
+        InvalidInputError: the path of a file cannot be passed to a program.
     """
     if not folder.is_dir():
         if not known:
@@ -54,10 +54,10 @@ def find_new_block(folder: Path, known: FileStates, read: FileStates | None = No
 
 
 def list_files(folder: Path) -> Iterator[tuple[str, FileState]]:
-    """Yield the data files below a folder by their paths in it.
+    """Yield the data files below a folder with their paths in it.
 
     Raises:
-        InvalidInputError: an entry is a link or no file, or its name is a pattern.
+        InvalidInputError: an entry is a link or not a regular file, or Spark would treat its name as a pattern.
     """
     for here, folders, files in os.walk(folder, onerror=_fail):
         folders[:] = sorted(name for name in folders if not _is_hidden(name))

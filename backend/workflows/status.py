@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from headwater.backend.workflows.ledger import Ledger, RunState
 from headwater.backend.workflows.model import Workflow
 
-_LATEST = 500  # runs that are looked at
+_LATEST = 500  # number of considered runs
 
 
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
-    """The last run of a task, and the blocks that are left to read.
+    """The last run of a task, and the number of blocks that it has not read.
 
-    `unread` has the number of unread blocks of each channel, `last_blocks` the number of the last block of each output.
+    `unread` has the number of unread blocks of each channel. `last_blocks` has the number of the last block of each output.
     """
 
     task: str
@@ -31,7 +31,6 @@ class TaskStatus:
 
 
 def describe_tasks(workflow: Workflow, ledger: Ledger) -> list[TaskStatus]:
-    """Return the state of each task, in the order in which they run."""
     runs = ledger.runs(workflow.name, _LATEST)
     numbers = {name: [block.sequence for block in ledger.block_numbers(workflow.name, name)] for name in workflow.channels}
     found = []

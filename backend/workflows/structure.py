@@ -1,4 +1,4 @@
-"""Checks of a workflow by itself, and the order of its tasks."""
+"""Checks the structure of a workflow without its home, and orders its tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater.errors import InvalidInputError
 
 
 def structure_problems(workflow: Workflow) -> Iterator[InvalidInputError]:
-    """Yield everything that is wrong with a workflow by itself."""
+    """Yield the errors in a workflow's structure."""
     for task in workflow.tasks.values():
         yield from _task_problems(task, workflow)
     writers: dict[str, str] = {}
@@ -37,7 +37,7 @@ def structure_problems(workflow: Workflow) -> Iterator[InvalidInputError]:
 
 
 def order_tasks(workflow: Workflow) -> Workflow:
-    """Return the workflow with each task after the tasks whose channels it reads. It has no cycle."""
+    """Return the workflow with each task after the tasks whose channels it reads. The workflow must have no cycle."""
     order = TopologicalSorter(_writers_before(workflow)).static_order()
     return replace(workflow, tasks={name: workflow.tasks[name] for name in order})
 
@@ -109,6 +109,6 @@ def _find_cycle(workflow: Workflow) -> list[str] | None:
 
 
 def _writers_before(workflow: Workflow) -> dict[str, list[str]]:
-    """The tasks from which each task reads. A task that reads its own output is one of them."""
+    """Return the tasks from which each task reads. A task may read its own output."""
     written = workflow.written
     return {task.name: [written[channel] for channel in task.reads if channel in written] for task in workflow.tasks.values()}

@@ -26,7 +26,7 @@ from headwater.spark_listener.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class TaskRun:
-    """A planned run. `writes` has the number of the new block of each output."""
+    """A planned run of a task. `writes` has the number of the new block of each output."""
 
     workflow: Workflow
     task: Task
@@ -36,7 +36,7 @@ class TaskRun:
 
     @classmethod
     def plan(cls, workflow: Workflow, task: Task, ledger: Ledger, *, starts_over: bool) -> TaskRun | None:
-        """Return the next run of a task; None if there is nothing that it has not read."""
+        """Plan the next run of a task. Returns None if there are no unread blocks."""
         blocks = {channel: ledger.block_numbers(workflow.name, channel) for channel in task.reads}
         planned = plan_task(task, blocks, ledger.cursors(workflow.name, task.name), starts_over=starts_over)
         if planned is None:
@@ -47,21 +47,20 @@ class TaskRun:
 
     @property
     def reads(self) -> dict[str, dict[str, list[int]]]:
-        """The numbers of the blocks that the run reads, by channel and mode."""
+        """Return the numbers of the blocks that the run reads, by channel and mode."""
         found: dict[str, dict[str, list[int]]] = {}
         for reading in self.planned.readings:
             found.setdefault(reading.input.channel, {})[reading.input.mode] = list(reading.sequences)
         return found
 
     def shadow(self, run: str) -> Path:
-        """The shadow of the run with this id."""
         return shadow_of(run, self._outputs().values())
 
     def execute(self, run: Run, folder: Path, registry: Registry, parent: Mapping[str, str], holding: int) -> None:
         """Run the program, and commit its outputs.
 
         Raises:
-            HeadwaterError: the program failed, wrote something else than its outputs, or data changed meanwhile. Nothing is committed.
+            HeadwaterError: the program failed or wrote undeclared output, or data changed meanwhile. Nothing is committed.
         """
         invocation = find_program(self.task, registry)
         places = Places(folder, Path(run.shadow))
@@ -98,7 +97,7 @@ class TaskRun:
         return output.parameter, [in_shadow(shadow, channel) / block_name(self.writes[output.channel])]
 
     def _paths(self, reading: Reading) -> list[Path]:
-        """The folders of blocks that tasks wrote, or the files of the blocks of a source."""
+        """Return the folders of blocks that tasks wrote, or the files in the blocks of a source."""
         folder = self.workflow.channels[reading.input.channel].path
         if reading.input.channel in self.workflow.written:
             return [folder / block_name(sequence) for sequence in reading.sequences]
@@ -108,11 +107,6 @@ class TaskRun:
         return self.ledger.files(self.workflow.name, channel, sequences)
 
     def _check_blocks(self) -> None:
-        """Check that the files of all read blocks are unchanged.
-
-        Raises:
-            SourceChangedError: one is not.
-        """
         for reading in self.planned.readings:
             folder = self.workflow.channels[reading.input.channel].path
             for name, state in self._files(reading.input.channel, reading.sequences).items():

@@ -1,7 +1,7 @@
-"""The environment variables that a workflow's file may name.
+"""The environment variables that a workflow's file may set.
 
-A variable of the file carries paths of blocks to a program. It must never change what the interpreter, the loader, a shell, Java, Spark or
-Headwater does. So names that these read are refused, and so is every name in the registered environment of the program.
+A variable of the file passes paths of blocks to a program. It must never change the interpreter, the loader, a shell, Java, Spark or
+Headwater. So names that these read are refused, and so is every name in the registered environment of the program.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def refuse_variable(name: str, place: str) -> None:
     """Check that a workflow may set a variable.
 
     Raises:
-        InvalidInputError: it may not.
+        InvalidInputError: the variable is not permitted.
     """
     if not _NAME.fullmatch(name):
         raise InvalidInputError(

@@ -1,6 +1,6 @@
 """Reads a workflow's file: plain YAML without tags, anchors and aliases, limited in size and depth.
 
-The file comes from whoever may write it, so reading it must neither run anything nor need more memory than a small file does.
+Untrusted people may write the file. So reading it never runs code, and needs little memory.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _MOST_EVENTS = 50_000
 
 
 def read_document(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return the text of a file and the mapping in it.
+    """Return the text of a file and its top-level mapping.
 
     Raises:
-        InvalidInputError: there is no such file, or it is no YAML of this kind.
+        InvalidInputError: the file does not exist, or is not plain YAML.
     """
     try:
         with path.open("rb") as file:
@@ -38,10 +38,10 @@ def read_document(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def parse_document(text: str) -> dict[str, Any]:
-    """Return the mapping that a YAML text holds.
+    """Return the top-level mapping of a YAML text.
 
     Raises:
-        InvalidInputError: the text is no YAML, or uses a part of YAML that workflows do not.
+        InvalidInputError: the text is not YAML, or uses a part of YAML that workflows do not support.
         MissingExtraError: PyYAML is not installed.
     """
     try:
@@ -61,7 +61,7 @@ def parse_document(text: str) -> dict[str, Any]:
 
 
 def _check_events(yaml: Any, text: str) -> None:
-    """Check a text before anything is built from it."""
+    """Check the limits and the unsupported features of YAML before objects are built from the text."""
     depth = 0
     for number, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
         line = event.start_mark.line + 1

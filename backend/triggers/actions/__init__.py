@@ -1,6 +1,6 @@
-"""The kinds of actions, by name. A kind is one file of this folder and one line here.
+"""The registry of the kinds of actions. A kind is one file of this folder and one line here.
 
-A kind is loaded when it is used: replays load DuckDB, and a webhook does without.
+A kind is imported at its first use, because replays load DuckDB and webhooks do not need it.
 """
 
 from __future__ import annotations

@@ -22,13 +22,16 @@ from headwater.backend.workspace import Workspace
 from headwater.graph.access.scopes import Scope
 from headwater.graph.stores import GraphStore
 
-PARENT = "headwater-triggers"  # namespace of the job that is the parent of a started run
-CAUSE = "@cause"  # stands for the dataset of the cause
+PARENT = "headwater-triggers"  # the job that is the parent of each started run is in this namespace
+CAUSE = "@cause"  # a definition names the dataset of the cause so
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One execution. `key` is the same for each of its attempts. `facts` are those of its cause. `owner` is the name of the trigger's."""
+    """One execution of an action.
+
+    `key` is the same for all attempts. `facts` fulfilled the condition. `owner` is the name of the trigger's owner.
+    """
 
     key: str
     trigger: str
@@ -42,40 +45,43 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The parts of a process that actions use. `turn`: one program of the home runs at a time for a replay or a recapture."""
+    """The parts of a process that actions use. The lock `turn` lets one replay or recapture of the home run at a time."""
 
     workspace: Workspace
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def targets(self) -> Targets:
-        """Read the operator's list of targets. Raises `ConfigurationError`."""
         return read_targets(self.workspace.home.targets)
 
 
 class Action(Protocol):
-    """A kind of action."""
+    """The interface of a kind of action."""
 
     repeats: bool
     """Whether an attempt that was cut off may run again: the receiver can tell a repetition by the key."""
 
     async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:
-        """Return the parts to keep.
+        """Check the parameters that a person states for the action, and return the parameters to store.
 
         Raises:
-            HeadwaterError: a part is missing or unknown; nothing could run so.
+            HeadwaterError: a parameter is missing or unknown, so the action could never run.
         """
 
     def needs(self, parts: Mapping[str, Any]) -> frozenset[Scope]:
-        """Return the scopes that the owner must have."""
+        """Return the scopes that the trigger's owner must have."""
 
     def is_possible(self, parts: Mapping[str, Any], site: Site) -> bool:
-        """Whether this process can run it: a program is registered on one home of several."""
+        """Whether this process can run the action. A program may be registered on one home of several."""
 
     async def run(self, parts: Mapping[str, Any], order: Order, site: Site) -> str:
-        """Do it, and return the result in a few words. Raises a `HeadwaterError` for a failure; a transient one is tried again."""
+        """Run the action, and return the result in a few words.
+
+        Raises:
+            HeadwaterError: the action failed. It runs again after a transient error.
+        """
 
     async def effects(self, parts: Mapping[str, Any], graph: GraphStore, tenant: str) -> Sequence[tuple[FactKind, str]]:
-        """Return the kinds and subjects of facts that it is known to cause, to find cycles."""
+        """Return the facts that the action is expected to cause, as pairs of kind and subject. They show cycles of triggers."""
 
     def describe(self, parts: Mapping[str, Any]) -> str:
-        """Return the action in words, without a predicate."""
+        """Return the action in words. Predicates are left out, because they may contain values of records."""

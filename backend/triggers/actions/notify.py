@@ -18,8 +18,6 @@ from headwater.graph.stores import GraphStore
 
 
 class Notify:
-    """See `Action`."""
-
     repeats = True  # a mail that is sent again has the same Message-ID
 
     async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002

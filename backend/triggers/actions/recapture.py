@@ -1,4 +1,4 @@
-"""`recapture`: find record lineage after the fact, by running the program of a dataset again, in a shadow folder."""
+"""`recapture`: run the program of a dataset again in a separate folder, to find the record lineage of an earlier run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from headwater.graph.stores import GraphStore
 
 
 class Recapture:
-    """See `Action`."""
-
-    repeats = True  # nothing is kept before its end
+    repeats = True  # an attempt that does not finish stores nothing
 
     async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
         refuse_unknown(stated, ("dataset",), "recapture")

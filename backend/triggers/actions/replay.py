@@ -1,6 +1,6 @@
-"""`replay`: a replay of any kind, into a shadow folder. A failed one is never seen where real data is.
+"""`replay`: a replay of any kind, whose results go to a separate folder. The output of a failed replay never reaches real data.
 
-`dataset: "@cause"` stands for the dataset of the cause, as for a refresh of whatever changed.
+`dataset: "@cause"` names the dataset of the cause, so one trigger can refresh any dataset that changes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ class ReplayFailedActionError(HeadwaterError):
 
 
 class ReplayAction:
-    """See `Action`."""
-
-    repeats = True  # an attempt that was cut off has written to its shadow only
+    repeats = True  # an interrupted attempt wrote to its separate folder only
 
     async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:
         refuse_unknown(stated, _PARTS, "replay")
@@ -70,7 +68,7 @@ class ReplayAction:
         return f"the replay {done.id} is complete: {changed}"
 
     async def effects(self, parts: Mapping[str, Any], graph: GraphStore, tenant: str) -> Sequence[tuple[FactKind, str]]:  # noqa: ARG002
-        return []  # a shadow is no version of a dataset
+        return []  # the separate folder of a replay is not a version of a dataset
 
     def describe(self, parts: Mapping[str, Any]) -> str:
         about = parts.get("output") or parts.get("dataset")

@@ -1,7 +1,7 @@
-"""`run`: a program that is registered on the home, with its registered arguments, folder and variables, under capture.
+"""`run`: run a registered program with record capture, with its registered arguments, folder and environment variables.
 
-The program writes where it always writes. The output of a failed run stays as the program leaves it. Spark publishes
-the files of a job when the job commits. The run's parent is the execution, so what it causes is counted in its chain.
+The program writes to its usual places. The output of a failed run stays as the program leaves it. Spark publishes
+the files of a job when the job commits. The execution is the parent of the run, so effects of the run count in the chain of causes.
 """
 
 from __future__ import annotations
@@ -29,12 +29,10 @@ from headwater.graph.model import EdgeKind, NodeKind, node_id
 from headwater.graph.stores import Direction, GraphStore
 from headwater.spark_listener.registry import Program, Registry
 
-KEPT_SECONDS = 30 * 86_400.0  # that the log of a failed program is kept
+KEPT_SECONDS = 30 * 86_400.0  # how long the log of a failed program is kept
 
 
 class Run:
-    """See `Action`."""
-
     repeats = False
 
     async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
@@ -67,7 +65,7 @@ class Run:
         return "the program ended"
 
     async def effects(self, parts: Mapping[str, Any], graph: GraphStore, tenant: str) -> Sequence[tuple[FactKind, str]]:
-        """Runs of the job, and of the jobs in it, and what they were seen to write."""
+        """Return the job's runs, the runs of jobs within it, and the datasets that these jobs wrote in the past."""
         owners = [node_id(kind, parts["namespace"], parts["job"]) for kind in (NodeKind.JOB, NodeKind.PIPELINE)]
         jobs = list(owners)
         for owner in owners:
@@ -83,7 +81,7 @@ class Run:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder of an execution, and remove those of failed ones from long ago."""
+    """Make the folder of an execution. Folders of executions older than 30 days are removed."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in folder.parent.glob("trigger-*"):
         with suppress(OSError):
@@ -96,7 +94,7 @@ def _run(invocation: Invocation, log: Any, variables: Mapping[str, str]) -> int:
 
 
 def _find(registry: Registry, parts: Mapping[str, Any]) -> Program | None:
-    """Return the operator's registration of a job, else the latest of a run."""
+    """Find the program of a job. The operator's registration comes before the latest program that a run registered."""
     if (program := registry.program("", parts["namespace"], parts["job"])) is not None:
         return program
     known = [(at, one) for one, at in registry.programs() if (one.namespace, one.job) == (parts["namespace"], parts["job"])]

@@ -17,8 +17,6 @@ from headwater.graph.stores import GraphStore
 
 
 class Webhook:
-    """See `Action`."""
-
     repeats = True  # with the same Idempotency-Key
 
     async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
@@ -45,7 +43,10 @@ class Webhook:
 
 
 def document_of(order: Order) -> dict[str, Any]:
-    """Return an execution as JSON for a receiver. A scheduler states `parent` as the parent of what it runs, so the chain is counted."""
+    """Return an execution as the JSON document for a receiver.
+
+    A scheduler that starts a run for the execution states `parent` as the parent of the run. The chain of causes then includes the run.
+    """
     return {
         "execution": order.key, "trigger": order.trigger, "tenant": order.tenant, "cause": order.cause, "depth": order.depth,
         "attempt": order.attempt, "parent": {"namespace": PARENT, "name": order.trigger, "runId": order.key},

@@ -1,7 +1,7 @@
-"""`workflow`: run tasks of a workflow that is applied on the home. Outputs of a task that fails are never visible.
+"""`workflow`: run tasks of a workflow that was applied on the home. The outputs of a failed task never become visible.
 
-The action waits while another process runs the workflow. A run reads what is unread at that time, so an action that starts again after a
-crash repeats nothing.
+The action waits while another process runs the workflow. A run reads the blocks that are unread at its start, so an action that starts
+again after a crash repeats nothing.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ _PATIENCE = 6 * 3600.0  # seconds that another run of the workflow may take
 
 
 class WorkflowAction:
-    """See `Action`."""
-
     repeats = True
 
     async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
@@ -73,6 +71,5 @@ def _workflows(site: Site) -> Workflows:
 
 
 def _datasets(workflow: Workflow, tasks: Sequence[str]) -> list[str]:
-    """The ids of the datasets that tasks write."""
     channels = [workflow.channels[name] for task in tasks for name in workflow.tasks[task].writes]
     return [node_id(NodeKind.DATASET, *name_of_path(str(channel.path))) for channel in channels]

@@ -1,6 +1,6 @@
-"""The kinds of conditions, by name. A kind is one file of this folder and one line here.
+"""The registry of the kinds of conditions. A kind is one file of this folder and one line here.
 
-`all_of` and `any_of` combine others: they have no facts of their own.
+`all_of` and `any_of` combine other conditions, and have no facts of their own.
 """
 
 from __future__ import annotations

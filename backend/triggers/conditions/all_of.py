@@ -1,4 +1,4 @@
-"""`all_of`: each of several conditions was fulfilled within a window. The facts that fire it count once."""
+"""`all_of`: every one of several conditions was fulfilled within a window. Each fact counts for one cause only."""
 
 from __future__ import annotations
 
@@ -6,6 +6,4 @@ from headwater.backend.triggers.model import Combination
 
 
 class AllOf:
-    """See `Combining`."""
-
     combination = Combination.ALL

@@ -1,4 +1,4 @@
-"""`any_of`: one of several conditions was fulfilled. With a window, others that follow within it belong to the same cause."""
+"""`any_of`: one of several conditions was fulfilled. Facts that follow within the window, if there is one, join the same cause."""
 
 from __future__ import annotations
 
@@ -6,6 +6,4 @@ from headwater.backend.triggers.model import Combination
 
 
 class AnyOf:
-    """See `Combining`."""
-
     combination = Combination.ANY

@@ -13,8 +13,6 @@ STATES = ("completed", "started", "failed", "aborted")
 
 
 class Cascade:
-    """See `Kind`."""
-
     async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:
         refuse_unknown(stated, ("job", "state"), "cascade")
         jobs = await known.jobs(text_of(stated, "job", "cascade"), "cascade.job")

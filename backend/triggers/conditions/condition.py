@@ -1,7 +1,7 @@
 """The interface of a kind of condition.
 
-A kind checks what a person states, says which facts it may be fulfilled by, and whether it is. A kind never reads a store. The
-names in a statement are looked up through `Known`, once, when the trigger is created.
+A kind checks the statement of a person, names the facts that may fulfil the condition, and decides whether a fact fulfils it. A kind never
+reads a store. The names in a statement are looked up through `Known` once, when the trigger is created.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ class Known(Protocol):
     """Looks up the names in a condition or an action. All methods raise `NotFoundError` or `InvalidQueryError` for a wrong name."""
 
     async def dataset(self, text: str, field: str) -> str:
-        """Return the id of a dataset. An id may be of a dataset that no run has written yet."""
+        """Return the id of a dataset by its name. If `text` is an id, no run needs to have written the dataset yet."""
 
     async def jobs(self, text: str, field: str) -> Sequence[str]:
-        """Return the ids of a job: of the application, and of the pipeline with that name."""
+        """Return the ids of the application and of the pipeline with a job's name."""
 
     async def check_predicate(self, dataset: str, where: str) -> None:
         """Check a predicate against the columns of a dataset."""
@@ -30,39 +30,39 @@ class Known(Protocol):
 
 
 class Kind(Protocol):
-    """A kind of simple condition."""
+    """The interface of a kind of simple condition."""
 
     async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:
-        """Return the parts to keep, with ids in the place of names.
+        """Check the parameters that a person states, and return them with names replaced by ids.
 
         Raises:
-            InvalidInputError: a part is missing, unknown or cannot be used.
+            InvalidInputError: a parameter is missing, unknown or invalid.
         """
 
     def subjects(self, parts: Mapping[str, Any], trigger: str) -> Sequence[tuple[FactKind, str]]:
-        """Return the kinds and subjects of facts that may fulfil the condition. `trigger` is the id of the condition's trigger."""
+        """Return the facts that may fulfil the condition, as pairs of kind and subject. `trigger` is the id of the condition's trigger."""
 
     def fulfils(self, parts: Mapping[str, Any], fact: Fact) -> bool:
-        """Whether such a fact fulfils the condition, apart from a predicate over rows."""
+        """Whether a fact fulfils the condition. The predicate over rows is evaluated elsewhere."""
 
     def where(self, parts: Mapping[str, Any]) -> str | None:
-        """Return the predicate over the new rows that must select at least one."""
+        """Return the condition's predicate. It must select at least one of the new rows."""
 
     def describe(self, parts: Mapping[str, Any]) -> str:
-        """Return the condition in words. A predicate is not repeated, because it may hold values."""
+        """Return the condition in words. Predicates are left out, because they may contain values of records."""
 
 
 class Combining(Protocol):
-    """A kind of condition that combines others."""
+    """The interface of a kind of condition that combines others."""
 
     combination: Combination
 
 
 def refuse_unknown(stated: Mapping[str, Any], parts: Sequence[str], kind: str) -> None:
-    """Check that a statement has no part that its kind does not know.
+    """Check that a statement has only the parameters in `parts`.
 
     Raises:
-        InvalidInputError: it has one.
+        InvalidInputError: the statement has another parameter.
     """
     if extra := sorted(set(stated) - set(parts)):
         raise InvalidInputError(
@@ -73,10 +73,10 @@ def refuse_unknown(stated: Mapping[str, Any], parts: Sequence[str], kind: str) -
 
 
 def text_of(stated: Mapping[str, Any], part: str, kind: str) -> str:
-    """Return a part that must be given.
+    """Return a required parameter, which must be a text.
 
     Raises:
-        InvalidInputError: the part is missing or is not a text.
+        InvalidInputError: the parameter is missing or is not a text.
     """
     value = stated.get(part)
     if not isinstance(value, str) or not value.strip():
@@ -85,10 +85,10 @@ def text_of(stated: Mapping[str, Any], part: str, kind: str) -> str:
 
 
 def choice_of(stated: Mapping[str, Any], part: str, choices: Sequence[str], kind: str, default: str) -> str:
-    """Return a part that is one of some words.
+    """Return a parameter whose value is one of `choices`.
 
     Raises:
-        InvalidInputError: it is another.
+        InvalidInputError: the value is not one of them.
     """
     value = stated.get(part, default)
     if value not in choices:

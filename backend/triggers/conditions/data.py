@@ -1,6 +1,6 @@
-"""`data`: a run completed a new version of a dataset, or stated a failed quality check of it.
+"""`data`: a run completed a new version of a dataset, or reported a failed quality check of it.
 
-`where` is a predicate that at least one of the new rows must fulfil. `failed_check` is true for any check, or the name of one.
+`where` is a predicate that at least one of the new rows must fulfil. `failed_check` is the name of a check, or true for any check.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from headwater.graph.model import parse_id
 
 
 class Data:
-    """See `Kind`."""
-
     async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:
         refuse_unknown(stated, ("dataset", "where", "failed_check"), "data")
         parts: dict[str, Any] = {"dataset": await known.dataset(text_of(stated, "dataset", "data"), "data.dataset")}

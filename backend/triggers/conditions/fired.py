@@ -1,4 +1,4 @@
-"""`trigger`: another trigger fired. A name in `all_of` and `any_of` is short for it."""
+"""`trigger`: another trigger fired. The conditions `all_of` and `any_of` accept the name of a trigger as a short form."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from headwater.backend.triggers.model import Fact, FactKind
 
 
 class Fired:
-    """See `Kind`."""
-
     async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:
         refuse_unknown(stated, ("name",), "trigger")
         name = text_of(stated, "name", "trigger")

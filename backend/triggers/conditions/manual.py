@@ -1,4 +1,4 @@
-"""`manual`: only a person, or a request to the trigger's address, fires the trigger. Every trigger may also be fired so."""
+"""`manual`: only a person, or a request to the trigger's address, fires the trigger. Both can fire triggers of all other kinds too."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from headwater.backend.triggers.model import Fact, FactKind
 
 
 class Manual:
-    """See `Kind`."""
-
     async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:  # noqa: ARG002 - see the protocol
         refuse_unknown(stated, (), "manual")
         return {}

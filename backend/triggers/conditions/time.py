@@ -1,8 +1,8 @@
-"""`time`: instants of a cron expression in a time zone, or at a regular distance.
+"""`time`: the instants of a cron expression in a time zone, or instants at a fixed interval.
 
-`missed` says what becomes of instants at which no service ran: `skip` them, fire `once` for the last of them, or `all`.
-Cron expressions are read by cronsim, as Debian's cron reads them: an instant that a clock change leaves out runs right after it, and one
-that occurs twice runs once.
+`missed` decides about instants at which no service ran: `skip` them, fire `once` for the last of them, or fire for `all`.
+The package cronsim reads cron expressions with the rules of Debian's cron. An instant that a clock change leaves out runs right after the
+change, and an instant that occurs twice runs once.
 """
 
 from __future__ import annotations
@@ -20,15 +20,13 @@ from headwater.backend.triggers.model import Fact, FactKind
 from headwater.errors import InvalidInputError
 
 MISSED = ("once", "skip", "all")
-_FIELDS = 5  # of a cron expression
+_FIELDS = 5  # number of fields in a cron expression
 _LEAST = 1.0  # seconds between two instants
 GRACE = 60.0  # seconds after which an instant counts as missed
-MOST_AT_ONCE = 1_000  # missed instants that are counted
+MOST_AT_ONCE = 1_000  # limit of missed instants
 
 
 class Time:
-    """See `Kind`."""
-
     async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:  # noqa: ARG002 - see the protocol
         refuse_unknown(stated, ("cron", "every", "zone", "missed"), "time")
         if ("cron" in stated) == ("every" in stated):
@@ -64,13 +62,13 @@ class Time:
 
 
 def next_instant(parts: Mapping[str, Any], begin: float, after: float) -> float | None:
-    """Return the first instant after `after`. Distances count from `begin`. None: there is none in the next fifty years."""
+    """Return the first instant after `after`, or None if the next fifty years have none. Intervals count from `begin`."""
     return next(_instants(parts, begin, after), None)
 
 
 @dataclass(frozen=True, slots=True)
 class DueInstants:
-    """Instants that passed: those to fire, the last of those that are skipped (None: none is), and the next one to come."""
+    """Instants that have passed (`fire`, and the last of the skipped ones), and the next instant in the future."""
 
     fire: Sequence[float]
     skipped: float | None
@@ -78,9 +76,9 @@ class DueInstants:
 
 
 def due_instants(parts: Mapping[str, Any], begin: float, due: float, now: float) -> DueInstants:
-    """Return what becomes of the instants from `due` to `now`.
+    """Decide which of the instants from `due` to `now` fire.
 
-    An instant is missed if it lies more than a minute before now. The last thousand missed instants count.
+    An instant counts as missed if it lies more than a minute before `now`. At most the last thousand instants are considered.
     """
     passed = _passed(parts, begin, due, now)
     missed = [at for at in passed if at < now - GRACE]
@@ -93,7 +91,6 @@ def due_instants(parts: Mapping[str, Any], begin: float, due: float, now: float)
 
 
 def _passed(parts: Mapping[str, Any], begin: float, due: float, now: float) -> list[float]:
-    """Return the instants from `due` to `now`, at most the last thousand, in order."""
     if "every" in parts:
         last = int((now - begin) // parts["every"])
         first = max(round((due - begin) / parts["every"]), last - MOST_AT_ONCE + 1)

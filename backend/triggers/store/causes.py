@@ -1,7 +1,7 @@
-"""Causes: from a fact to an execution, exactly once.
+"""Stores causes. Each cause leads to one execution at most.
 
-Every verb works in one transaction that holds the tenant's lock. A cause and the order to run its action (an execution that waits) are
-written together. Whoever finds the same cause again finds the unique key taken.
+Every method works in one transaction that holds the tenant's lock. A cause and its waiting execution are written together. A process that
+finds the same cause again is stopped by the unique key.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from headwater.backend.triggers.store.database import Connection, Database
 from headwater.backend.triggers.store.rows import CAUSE, TRIGGER, cause_of, lock_tenant, trigger_of
 from headwater.errors import InvalidInputError
 
-CHECK_SECONDS = 60.0  # after which a check that nobody finished is due again
+CHECK_SECONDS = 60.0  # an unfinished check is due again after this time
 CHECK_ATTEMPTS = 5
 _SKEW = 60.0  # seconds by which the clock of this machine may differ from the database's
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A fact that fulfils a member of a trigger's condition, apart from a predicate over rows."""
+    """A fact that fulfils a member of a trigger's condition. A predicate over rows is not evaluated yet."""
 
     trigger: str
     member: int
@@ -35,7 +35,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A predicate over rows to evaluate."""
+    """A predicate over rows that waits for evaluation."""
 
     trigger: Trigger
     member: int
@@ -51,9 +51,9 @@ class Causes:
         self._database = database
 
     def record(self, tenant: str, matches: Sequence[Match], *, after: int, upto: int) -> int:
-        """Record what the log says between two offsets, and move the cursor. Returns the number of executions ordered.
+        """Record the matches of the log entries between two offsets, and move the cursor. Returns the number of executions ordered.
 
-        Does nothing if the cursor is not at `after`: another process was first.
+        The method does nothing if the cursor is not at `after`, because another process was faster.
         """
         with self._database.transaction() as connection:
             if lock_tenant(connection, tenant) != after:
@@ -68,7 +68,7 @@ class Causes:
         return ordered
 
     def fire(self, trigger: Trigger, fact: Fact) -> Cause:
-        """Fire a trigger by hand, whatever its condition. The id of the fact is that of the cause; a known one changes nothing."""
+        """Fire a trigger by hand, whatever its condition. The cause has the id of the fact. An existing cause is returned unchanged."""
         with self._database.transaction() as connection:
             lock_tenant(connection, trigger.tenant)
             turn = _Turn(connection, trigger.tenant)
@@ -100,12 +100,11 @@ class Causes:
         return ordered
 
     def next_due(self) -> float | None:
-        """Return when the next time condition is due."""
         due = self._database.ask("SELECT min(due) FROM trigger_clock")[0][0]
         return None if due is None else float(due)
 
     def take_checks(self, tenant: str, most: int) -> list[Check]:
-        """Return predicates to evaluate. Each is due again after a minute, unless `settle` gets its result."""
+        """Return predicates to evaluate. Each is due again after a minute, unless `settle` records its result."""
         with self._database.transaction() as connection:
             lock_tenant(connection, tenant)
             now = connection.now()
@@ -127,11 +126,10 @@ class Causes:
         return checks
 
     def has_checks(self, tenant: str) -> bool:
-        """Whether predicates wait."""
         return bool(self._database.ask("SELECT 1 FROM trigger_check WHERE tenant = :tenant LIMIT 1", tenant=tenant))
 
     def put_off(self, check: Check, seconds: float) -> None:
-        """Have a check wait for some seconds."""
+        """Postpone the evaluation of a predicate by some seconds."""
         with self._database.transaction() as connection:
             connection.run(
                 "UPDATE trigger_check SET due = :due WHERE trigger_id = :trigger AND member = :member AND fact_id = :fact",
@@ -139,7 +137,7 @@ class Causes:
             )  # fmt: skip
 
     def settle(self, check: Check, *, is_met: bool, reason: str | None = None) -> None:
-        """Record the result of a check. `reason`: why it could not be evaluated."""
+        """Record the result of a predicate. `reason` states why the predicate could not be evaluated."""
         trigger, fact = check.trigger, check.fact
         key = {"trigger": trigger.id, "member": check.member, "fact": fact.id}
         with self._database.transaction() as connection:
@@ -156,7 +154,7 @@ class Causes:
                 turn.add(Match(trigger.id, check.member, fact), is_checked=True)
 
     def of(self, trigger: str, *, first: int, before: float | None = None) -> list[Cause]:
-        """Return causes of a trigger, the latest first; with `before`, those recorded earlier."""
+        """Return causes of a trigger, newest first. With `before`, only causes that were recorded before this time."""
         rows = self._database.ask(
             f"SELECT {CAUSE} FROM trigger_cause c WHERE c.trigger_id = :id AND c.recorded < :before"
             " ORDER BY c.recorded DESC, c.cause LIMIT :first",
@@ -166,7 +164,7 @@ class Causes:
 
 
 class _Turn:
-    """The work of one transaction that holds the tenant's lock."""
+    """One transaction that holds the tenant's lock."""
 
     def __init__(self, connection: Connection, tenant: str) -> None:
         self._connection = connection
@@ -183,7 +181,7 @@ class _Turn:
                         self._followers.setdefault(subject, []).append((trigger.id, place))
 
     def add(self, match: Match, *, is_checked: bool = False) -> None:
-        """Take a fact that fulfils a member of a condition."""
+        """Process a fact that fulfils a member of a condition."""
         trigger, fact = self._triggers.get(match.trigger), match.fact
         if trigger is None:
             return  # paused, stopped or removed
@@ -203,7 +201,7 @@ class _Turn:
             self.fire(trigger.id, fact.id, [fact])
 
     def tick(self, identifier: str, member: int, due: float, now: float) -> None:
-        """Take a time condition that is due."""
+        """Process a time condition that is due."""
         trigger = self._triggers.get(identifier)
         if trigger is None:
             return
@@ -222,7 +220,7 @@ class _Turn:
             self.add(Match(identifier, member, _at(identifier, at)))
 
     def fire(self, identifier: str, cause: str, facts: Sequence[Fact]) -> None:
-        """Record a cause, and order its execution unless a limit forbids it."""
+        """Record a cause, and order its execution unless a limit of the trigger forbids it."""
         trigger = self._triggers.get(identifier)
         if trigger is None or self._is_known(identifier, cause):
             return
@@ -256,7 +254,10 @@ class _Turn:
             self._write(trigger, cause, max(fact.at for fact in facts), max(fact.depth for fact in facts) + 1, facts, reason=reason)
 
     def _combine(self, trigger: Trigger, match: Match) -> None:
-        """Keep the fact until each member has one within the window. Then they fire together, and all kept facts are used up."""
+        """Store the fact until each member of the condition has a fact within the window.
+
+        Then the trigger fires, and these facts are deleted.
+        """
         fact, condition = match.fact, trigger.definition.condition
         self._connection.run(
             "INSERT INTO trigger_part VALUES (:trigger, :member, :id, :at, :fact) ON CONFLICT DO NOTHING",
@@ -274,7 +275,7 @@ class _Turn:
         self.fire(trigger.id, sha256("\n".join(one.id for one in facts).encode()).hexdigest()[:32], facts)
 
     def _joins(self, trigger: Trigger, fact: Fact) -> bool:
-        """Add the fact to the cause that fired within the window before it, if there is one."""
+        """Add the fact to a cause that fired within the window before it. Returns whether there was such a cause."""
         within = trigger.definition.condition.within or 0.0
         rows = self._connection.run(
             "SELECT cause, facts FROM trigger_cause WHERE trigger_id = :id AND outcome = 'fired' AND at > :since AND at <= :at"
@@ -306,7 +307,7 @@ class _Turn:
         )  # fmt: skip
 
 
-_MOST_FACTS = 100  # that a cause lists
+_MOST_FACTS = 100  # limit of facts in a cause
 
 
 def _where(trigger: Trigger, member: int) -> str | None:

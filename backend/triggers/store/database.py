@@ -1,4 +1,4 @@
-"""The two verbs that the store needs of a database. Statements name their values as `:name`."""
+"""The interface of the store's database. Statements have named parameters in the form `:name`."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ class Connection(Protocol):
         """Run one statement, and return its rows."""
 
     def now(self) -> float:
-        """Return the time. All replicas get it from the same clock."""
+        """Return the time in seconds since 1970. All replicas use the same clock."""
 
 
 class Database(Protocol):
-    """A database. Threads may share it. All verbs raise `UnavailableError` if it does not answer."""
+    """A database that threads may share. All methods raise `UnavailableError` if the database does not answer."""
 
     name: str
 
     def transaction(self) -> AbstractContextManager[Connection]:
-        """Yield a connection. Its statements are committed together and durably, or not at all."""
+        """Open a transaction. Its statements are committed together and durably, or not at all."""
 
     def clock(self) -> float:
-        """Return the time of this machine, which may differ from that of a transaction."""
+        """Return the time of this machine, which may differ from the time of a transaction."""
 
     def ask(self, sql: str, **values: Any) -> list[Row]:
-        """Return the rows of a statement that only reads."""
+        """Run a statement that only reads, and return its rows."""
 
     def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""The stored triggers: create, list, change their state, remove."""
+"""Stores the definitions and states of triggers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Definitions:
         self._database = database
 
     def create(self, tenant: str, definition: Definition, owner: Mapping[str, Any], *, since: int) -> Trigger:
-        """Store a trigger. Entries of the log up to `since` do not fire it.
+        """Store a trigger. Log entries up to the offset `since` do not fire it.
 
         Raises:
-            InvalidInputError: there is one with this name.
+            InvalidInputError: another trigger has this name.
         """
         with self._database.transaction() as connection:
             number = lock_tenant(connection, tenant)
@@ -37,27 +37,20 @@ class Definitions:
                     f"There is a trigger {definition.name!r} already.", field="name", hint="Choose another name, or remove it first."
                 )
             if not connection.run("SELECT 1 FROM trigger_definition WHERE tenant = :tenant LIMIT 1", tenant=tenant) and since > number:
-                # Nobody needs what is before the first trigger.
+                # Entries before the first trigger are never needed.
                 connection.run("UPDATE trigger_lock SET number = :since WHERE tenant = :tenant", since=since, tenant=tenant)
             made = Trigger(uuid4().hex, tenant, definition, owner, TriggerState.ACTIVE, None, connection.now(), since, None)
             insert(connection, made)
         return made
 
     def tenants(self) -> list[str]:
-        """Return the tenants that have triggers."""
         return [row[0] for row in self._database.ask("SELECT DISTINCT tenant FROM trigger_definition ORDER BY tenant")]
 
     def all(self, tenant: str) -> list[Trigger]:
-        """Return the triggers of a tenant, by name."""
         rows = self._database.ask(f"SELECT {TRIGGER} FROM trigger_definition d WHERE d.tenant = :tenant ORDER BY d.name", tenant=tenant)
         return [trigger_of(row) for row in rows]
 
     def get(self, tenant: str, name: str) -> Trigger:
-        """Return the trigger with a name or an id.
-
-        Raises:
-            NotFoundError: there is none.
-        """
         rows = self._database.ask(
             f"SELECT {TRIGGER} FROM trigger_definition d WHERE d.tenant = :tenant AND (d.name = :name OR d.id = :name)"
             " ORDER BY CASE WHEN d.name = :name THEN 0 ELSE 1 END LIMIT 1",
@@ -76,7 +69,7 @@ class Definitions:
         self, trigger: Trigger, state: TriggerState, reason: str | None = None, *, since: int | None = None,
         owner: Mapping[str, Any] | None = None,
     ) -> Trigger:  # fmt: skip
-        """Change the state of a trigger. With `since`, what happened up to that offset and until now does not fire it."""
+        """Change the state of a trigger. If `since` is given, events up to that offset and up to now do not fire it."""
         with self._database.transaction() as connection:
             lock_tenant(connection, trigger.tenant)
             connection.run(
@@ -90,7 +83,7 @@ class Definitions:
         return self.get(trigger.tenant, trigger.id)
 
     def remove(self, trigger: Trigger) -> None:
-        """Remove a trigger with its causes. Its running executions end by themselves; waiting ones are dropped."""
+        """Remove a trigger with its causes and its waiting executions. Running executions are not ended."""
         with self._database.transaction() as connection:
             lock_tenant(connection, trigger.tenant)
             _forget_progress(connection, trigger.id)
@@ -100,7 +93,7 @@ class Definitions:
 
 
 def insert(connection: Connection, trigger: Trigger) -> None:
-    """Write a trigger, and set its clocks."""
+    """Store a trigger, and set the clocks of its time conditions."""
     connection.run(
         "INSERT INTO trigger_definition (id, tenant, name, document, owner, state, created, since)"
         " VALUES (:id, :tenant, :name, :document, :owner, :state, :created, :since)",
@@ -116,7 +109,7 @@ def _forget_progress(connection: Connection, trigger: str) -> None:
 
 
 def _set_clocks(connection: Connection, trigger: Trigger) -> None:
-    """Set the next instant of each time condition, counted from now."""
+    """Set the next instant of each time condition, starting from now."""
     now = connection.now()
     for member, parts in time_members(trigger):
         if (due := next_instant(parts, trigger.created, now)) is not None:
@@ -124,5 +117,5 @@ def _set_clocks(connection: Connection, trigger: Trigger) -> None:
 
 
 def time_members(trigger: Trigger) -> Sequence[tuple[int, Mapping[str, Any]]]:
-    """Return the place and the parts of each time condition."""
+    """Return the position and the parameters of each time condition."""
     return [(place, member.parts) for place, member in enumerate(trigger.definition.condition.members) if member.kind == "time"]

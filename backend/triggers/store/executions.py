@@ -1,7 +1,7 @@
-"""Executions: who runs an action now, and what became of it.
+"""Stores executions: the process that runs each of them, and their results.
 
-A process claims an execution that waits, and renews its lease while it runs it. If the lease ends, the process is gone: the execution runs
-again if its action may be repeated, and is interrupted otherwise.
+A process claims a waiting execution, and renews its lease while the action runs. An ended lease shows that the process is gone. The
+execution then runs again if its action may be repeated, and is interrupted otherwise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INTERRUPTED = "The process that ran it ended before its end."
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An execution that a process may run now."""
+    """An execution that a process may run now, with its trigger and cause."""
 
     execution: Execution
     trigger: Trigger
@@ -34,12 +34,11 @@ class Executions:
         self._database = database
 
     def tenants(self) -> list[str]:
-        """Return the tenants with executions that wait or run."""
         rows = self._database.ask("SELECT DISTINCT tenant FROM trigger_execution WHERE state IN ('waiting', 'running')")
         return [row[0] for row in rows]
 
     def claim(self, tenant: str, holder: str, *, most: int, may_run: Callable[[Trigger], bool]) -> list[Claim]:
-        """Start waiting executions, the oldest first, and return them. `may_run`: whether this process can run a trigger's action."""
+        """Start waiting executions, oldest first, and return them. `may_run` decides whether this process can run a trigger's action."""
         with self._database.transaction() as connection:
             lock_tenant(connection, tenant)
             now = connection.now()
@@ -51,7 +50,9 @@ class Executions:
                 now=now, tenant=tenant,
             )  # fmt: skip
             claims: list[Claim] = []
-            for trigger in sample(found := [trigger_of(row) for row in waiting], len(found)):  # no trigger always has the last place
+            for trigger in sample(
+                found := [trigger_of(row) for row in waiting], len(found)
+            ):  # a random order, so that no trigger is always the last
                 free = min(most - len(claims), trigger.definition.limits.concurrent - running.get(trigger.id, 0))
                 if free <= 0 or not may_run(trigger):
                     continue
@@ -71,7 +72,6 @@ class Executions:
         return [Claim(self.get(tenant, claim.execution.id) or claim.execution, claim.trigger, claim.cause) for claim in claims]
 
     def renew(self, holder: str, identifiers: Sequence[str]) -> None:
-        """Renew the leases of executions that a process runs."""
         with self._database.transaction() as connection:
             until = connection.now() + LEASE
             for identifier in identifiers:
@@ -81,7 +81,7 @@ class Executions:
                 )  # fmt: skip
 
     def recover(self, may_repeat: Callable[[Trigger, Execution], bool]) -> list[Execution]:
-        """Take the executions of lost processes. Repeatable executions wait again. The others are interrupted, and are returned."""
+        """Take over executions whose lease has ended. Repeatable ones wait again; the others are interrupted, and are returned."""
         with self._database.transaction() as connection:
             now = connection.now()
         interrupted: list[Execution] = []
@@ -112,7 +112,7 @@ class Executions:
     ) -> bool:
         """Record the end of an attempt. Returns False if another process has the execution by now.
 
-        A process that lost its lease and still came to the end corrects the state `interrupted`.
+        A process that lost its lease but finished the action replaces the state `interrupted`.
         """
         with self._database.transaction() as connection:
             rows = connection.run(
@@ -124,7 +124,7 @@ class Executions:
         return bool(rows)
 
     def postpone(self, execution: Execution, holder: str, seconds: float, error: str | None = None) -> None:
-        """Have an execution wait again, for another attempt."""
+        """Let an execution wait for another attempt."""
         with self._database.transaction() as connection:
             connection.run(
                 "UPDATE trigger_execution SET state = 'waiting', due = :due, error = :error, lease = NULL"
@@ -142,14 +142,12 @@ class Executions:
             )  # fmt: skip
 
     def get(self, tenant: str, identifier: str) -> Execution | None:
-        """Return an execution."""
         rows = self._database.ask(
             f"SELECT {EXECUTION} FROM trigger_execution e WHERE e.id = :id AND e.tenant = :tenant", id=identifier, tenant=tenant
         )
         return execution_of(rows[0]) if rows else None
 
     def of(self, identifiers: Sequence[str]) -> dict[str, Execution]:
-        """Return executions by their ids."""
         found = {}
         for identifier in dict.fromkeys(identifiers):
             for row in self._database.ask(f"SELECT {EXECUTION} FROM trigger_execution e WHERE e.id = :id", id=identifier):
@@ -157,7 +155,7 @@ class Executions:
         return found
 
     def depths(self, tenant: str, runs: Sequence[str]) -> dict[str, int]:
-        """Return the depth of those of some runs that are executions. Runs of programs name the execution as a parent."""
+        """Return the depths of the executions among some runs. Programs name the execution as the parent of their run."""
         found: dict[str, int] = {}
         for start in range(0, len(runs), 100):
             some = runs[start : start + 100]

@@ -21,7 +21,7 @@ _LOCK = 7_305_461_211  # key of an advisory lock: one replica migrates at a time
 
 
 class PostgresDatabase:
-    """See `Database`. One connection writes and one reads."""
+    """A `Database` with one connection for writing and one for reading."""
 
     def __init__(self, address: Address) -> None:
         migrate(address)
@@ -44,7 +44,6 @@ class PostgresDatabase:
                 raise
 
     def _opened(self) -> Connection:
-        """Return the writing connection with a transaction begun, reopened if it broke while it was idle."""
         from pg8000.exceptions import DatabaseError, InterfaceError
 
         if self._connection is not None:
@@ -74,8 +73,6 @@ class PostgresDatabase:
 
 
 class _Transaction:
-    """See `Connection`."""
-
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
@@ -87,10 +84,10 @@ class _Transaction:
 
 
 def _create_tables(address: Address) -> None:
-    """Take the missing steps. Several replicas may start at the same time.
+    """Run the missing migration steps. Several replicas may start at the same time.
 
     Raises:
-        ConfigurationError: a newer Headwater made the tables.
+        ConfigurationError: a newer version of Headwater made the tables.
     """
     connection = address.connect()
     try:

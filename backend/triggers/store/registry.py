@@ -1,4 +1,4 @@
-"""Opens the store of the settings: a file of the home, or tables that replicas share."""
+"""Opens the trigger store that the settings name: a file of the home, or tables that replicas share."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def has_store(settings: HomeSettings) -> bool:
-    """Whether there may be triggers: a home without any has no file."""
+    """Whether triggers may exist. A home without triggers has no file."""
     return settings.ingest_log is not None or settings.folder.triggers.exists()
 
 
 def open_store(settings: HomeSettings) -> TriggerStore:
-    """Open the store, and make it if there is none.
+    """Open the store. A missing store is created.
 
     Raises:
         UnavailableError: the disk or the database does not answer.

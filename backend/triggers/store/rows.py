@@ -1,4 +1,4 @@
-"""Rows of the store as the types of triggers, and the lock that writers of a tenant take first."""
+"""Converts rows of the store to the types of triggers, and takes the lock of a tenant."""
 
 from __future__ import annotations
 
@@ -29,13 +29,12 @@ CAUSE = "c.trigger_id, c.cause, c.at, c.depth, c.outcome, c.reason, c.facts, c.e
 
 
 def lock_tenant(connection: Connection, tenant: str) -> int:
-    """Take the tenant's turn until the end of the transaction, and return the log offset up to which causes were found."""
+    """Lock the tenant until the end of the transaction, and return the log offset up to which causes were found."""
     connection.run("INSERT INTO trigger_lock VALUES (:tenant, 0) ON CONFLICT (tenant) DO NOTHING", tenant=tenant)
     return int(connection.run("UPDATE trigger_lock SET number = number WHERE tenant = :tenant RETURNING number", tenant=tenant)[0][0])
 
 
 def trigger_of(row: Row) -> Trigger:
-    """Return the trigger in a row of `TRIGGER`."""
     identifier, tenant, document, owner, state, reason, created, since, last_fired = row
     return Trigger(
         identifier, tenant, definition_of(document), json.loads(owner), TriggerState(state), reason, created, int(since), last_fired
@@ -43,19 +42,16 @@ def trigger_of(row: Row) -> Trigger:
 
 
 def execution_of(row: Row) -> Execution:
-    """Return the execution in a row of `EXECUTION`."""
     identifier, tenant, trigger, cause, depth, state, *rest = row
     return Execution(identifier, tenant, trigger, cause, depth, ExecutionState(state), *rest)
 
 
 def cause_of(row: Row) -> Cause:
-    """Return the cause in a row of `CAUSE`."""
     trigger, cause, at, depth, outcome, reason, facts, execution = row
     return Cause(trigger, cause, at, depth, Outcome(outcome), reason, [Fact.from_json(one) for one in json.loads(facts)], execution)
 
 
 def document_of(definition: Definition) -> str:
-    """Return a definition as text for a row."""
     condition = definition.condition
     return json.dumps(
         {
@@ -74,7 +70,6 @@ def document_of(definition: Definition) -> str:
 
 @lru_cache(4096)
 def definition_of(document: str) -> Definition:
-    """Return the definition that `document_of` wrote."""
     parts: Mapping[str, Any] = json.loads(document)
     stated = parts["condition"]
     members = [Member(kind, of_kind) for kind, of_kind in stated["members"]]

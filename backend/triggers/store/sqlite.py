@@ -18,11 +18,11 @@ from headwater.errors import ConfigurationError, UnavailableError
 from headwater.graph.damage import translated
 
 _WHAT = "The store of triggers"
-_PATIENCE = 30.0  # seconds that a write waits for other processes
+_PATIENCE = 30.0  # seconds that a write waits for locks of other processes
 
 
 class SqliteDatabase:
-    """See `Database`. `path` may be None for a store in memory, and `clock` gives the time."""
+    """A `Database` in a SQLite file, or in memory if `path` is None. `clock` returns the time."""
 
     def __init__(self, path: Path | None, *, clock: Callable[[], float] = time.time) -> None:
         self.name = f"{_WHAT} {path}" if path else f"{_WHAT} in memory"

@@ -1,4 +1,4 @@
-"""Everything that is stored of triggers, in one database."""
+"""The trigger store: triggers, causes and executions in one database."""
 
 from __future__ import annotations
 
@@ -18,5 +18,4 @@ class TriggerStore:
         self.executions = Executions(database)
 
     def close(self) -> None:
-        """Close the database."""
         self._database.close()

@@ -1,7 +1,7 @@
-"""The tables of the store, in numbered steps that only go forward. The statements are valid in SQLite and in PostgreSQL.
+"""The tables of the store, in numbered migration steps. The statements are valid in SQLite and in PostgreSQL.
 
-`trigger_lock` has a row for each tenant. A writer updates it first, so writers of a tenant take turns. `number` is the log offset up to
-which causes were found.
+`trigger_lock` has a row for each tenant. Writers of a tenant update this row first, so they run one after the other. `number` is the log
+offset up to which causes were found.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ STEPS = (
         """CREATE TABLE trigger_definition (id text PRIMARY KEY, tenant text NOT NULL, name text NOT NULL, document text NOT NULL,
             owner text NOT NULL, state text NOT NULL, reason text, created double precision NOT NULL, since bigint NOT NULL,
             last_fired double precision, UNIQUE (tenant, name))""",
-        # The instant at which a time condition is due next, by its place among the members of the condition.
+        # The next instant of each time condition. `member` is its position in the condition.
         """CREATE TABLE trigger_clock (trigger_id text NOT NULL, member integer NOT NULL, due double precision NOT NULL,
             PRIMARY KEY (trigger_id, member))""",
         "CREATE INDEX trigger_clock_by_due ON trigger_clock (due)",
-        # Facts that fulfil a member of a combination, and wait for the others.
+        # Facts that fulfil one member of a combination, until facts for the other members arrive.
         """CREATE TABLE trigger_part (trigger_id text NOT NULL, member integer NOT NULL, fact_id text NOT NULL,
             at double precision NOT NULL, fact text NOT NULL, PRIMARY KEY (trigger_id, member, fact_id))""",
         # Facts whose predicate over rows has yet to be evaluated.
