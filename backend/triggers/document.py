@@ -30,7 +30,7 @@ def describe_action(definition: Definition) -> str:
 
 
 def definition_document(definition: Definition, *, has_values: bool = True) -> dict[str, Any]:
-    """Return a definition in the form in which people write it. Names are replaced by ids.
+    """Return a definition in the form that people write. Names are replaced by ids.
 
     Predicates may contain values of records, so they are included only if `has_values` is true.
     """

@@ -1,4 +1,4 @@
-"""Finds cycles of triggers when a trigger is created. The lineage shows which trigger causes facts for which.
+"""Finds cycles of triggers when a trigger is created. The lineage shows the facts that each trigger causes.
 
 Cycles outside of the lineage, for example through a webhook, end at the limit of the chain.
 """

@@ -16,7 +16,7 @@ from headwater.errors import HeadwaterError, InvalidInputError, UnsupportedError
 from headwater.graph.records import DataRoots
 from headwater.spark_listener.registry import Registry
 
-# Spark's readers treat these as patterns, lists or schemes. An `=` would turn the channel into a partition column, as it does for its blocks.
+# Spark's readers treat these as patterns, lists or schemes. An `=` would make the channel a partition column.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f*?\[\]{}\\,:=]")
 
 

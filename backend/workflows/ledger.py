@@ -60,7 +60,7 @@ class RunState(StrEnum):
 
 
 class MoveKind(StrEnum):
-    """How a block reaches its channel. `place` moves it into the channel's folder, `exchange` replaces the folder."""
+    """`place` moves a block into its channel's folder. `exchange` replaces the folder."""
 
     PLACE = "place"
     EXCHANGE = "exchange"

@@ -37,7 +37,7 @@ class Production(StrEnum):
 
 
 class Form(StrEnum):
-    """How a program receives paths: directly, or as the path of a text file with one path in each line."""
+    """The form of paths for a program: on the command line, or in a text file with one path in each line."""
 
     PATHS = "paths"
     FILE = "file"

@@ -50,9 +50,7 @@ class Executions:
                 now=now, tenant=tenant,
             )  # fmt: skip
             claims: list[Claim] = []
-            for trigger in sample(
-                found := [trigger_of(row) for row in waiting], len(found)
-            ):  # a random order, so that no trigger is always the last
+            for trigger in sample(found := [trigger_of(row) for row in waiting], len(found)):  # no trigger is always the last
                 free = min(most - len(claims), trigger.definition.limits.concurrent - running.get(trigger.id, 0))
                 if free <= 0 or not may_run(trigger):
                     continue
