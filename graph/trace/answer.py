@@ -1,6 +1,6 @@
 """The question that a trace answers, and its answer (docs: semantics of a record's lineage).
 
-An answer always states its meaning (`semantics`), whether it is exact, and what is missing.
+Every answer states its meaning (`semantics`), whether it is exact, and what is missing.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class TraceRequest:
 
 @dataclass(frozen=True, slots=True)
 class TracedRecord:
-    """A record of an answer.
+    """A record in the answer of a trace.
 
     `row` is 0-based in its file (a CSV header is no record); `line` is 1-based, for text formats. Coarser grains have no row.
     """
@@ -77,18 +77,18 @@ class TracedRecord:
     line: int | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by position.
+        """Pickle the record as a tuple.
 
-        Answers with thousands of records pass between processes, and pickling as a dataclass takes several times as long.
+        Answers with thousands of records pass between processes. Pickling them as dataclasses takes several times as long.
         """
         return TracedRecord, (self.dataset, self.file, self.row, self.grain, self.values, self.line)
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A file that values come from: its name, its real location (links followed), and the names of its columns.
+    """A file that contains values of an answer: its name, its real location (links followed), and the names of its columns.
 
-    `names` are certain only as far as the file itself proves them.
+    `names` are certain only if the file itself states them.
     """
 
     file: str
@@ -98,7 +98,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A column, and the expression that computes it."""
+    """A column and the expression that computes it."""
 
     column: str
     expression: str
@@ -106,7 +106,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The effect of an operator: the columns that it computes, and the expressions that decide (a condition, group keys, an order)."""
+    """The effect of one operator: the columns that it computes, and its conditions, group keys and sort order."""
 
     operator: str
     made: Sequence[Made]
@@ -115,12 +115,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A run on the path: the dataset that it wrote, its inputs, and the operations in between, outermost first.
+    """A run on the path of a trace: the dataset that it wrote, its inputs, and the operations in between, outermost first.
 
-    - `records`: distinct output records of this run that are part of the trace.
+    - `records`: number of distinct output records of this run that are part of the trace.
     - `expressions`: expressions that computed the requested column (all columns, without a request), through every run.
     - `recaptured`: when the program ran again for this lineage, and wrote the same files.
-    - `tasks`: ids of the tasks that wrote these records, if the capture knows them; at most `MOST_TASKS`.
+    - `tasks`: ids of the tasks that wrote these records, if the capture records them; at most `MOST_TASKS`.
     """
 
     job: str
@@ -137,10 +137,10 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Incomplete:
-    """A limit of the answer: `what` (an operator, a file, a run), the reason, and the effect.
+    """A reason why an answer is not complete: `what` (an operator, a file, a run), the reason, and the effect.
 
-    Effects are `superset`, `missing`, `unreadable` (for values) and `version` (earlier and current content of a dataset). The last two
-    leave an answer exact.
+    Effects are `superset`, `missing`, `unreadable` (values cannot be read) and `version` (the dataset has changed since). An answer with
+    only the last two is still exact.
     """
 
     what: str
@@ -150,7 +150,7 @@ class Incomplete:
 
 @dataclass(frozen=True, slots=True)
 class FoundAgain:
-    """Records of an operator of a capture that no run wrote: the estimated and the measured time to find them, in milliseconds."""
+    """The estimated and the measured time, in milliseconds, to compute records of an operator again that no run wrote."""
 
     capture: str
     operator: str
@@ -160,9 +160,9 @@ class FoundAgain:
 
 @dataclass(frozen=True, slots=True)
 class AsOf:
-    """The version of the dataset that a trace began with: its state at an instant, and the runs that wrote it, latest first.
+    """The version of the dataset at which a trace began: its instant, and the runs that wrote it, latest first.
 
-    `is_read` is true if no known run wrote the dataset. The version is then what one run read.
+    `is_read` is true if no captured run wrote the dataset. The version is then what one run read.
     """
 
     at: str
@@ -174,10 +174,11 @@ class AsOf:
 class TraceAnswer:
     """The answer of a trace.
 
-    `records` is ordered by dataset, file and row; `total` counts them before `limit` cut the list. The trace began with `selected`.
+    `selected` are the records that the trace began with. `records` are the records that it found, ordered by dataset, file and row. `total`
+    counts them before `limit` cut the list.
 
-    `notes` are sentences that a reader has to know even if the answer is exact.
-    `storage_requests` and `storage_bytes` count requests to remote storage and the bytes read from there.
+    `notes` are sentences that a reader needs even if the answer is exact. `storage_requests` and `storage_bytes` count requests to remote
+    storage and the bytes read from there.
     """
 
     semantics: Semantics
@@ -206,7 +207,7 @@ class RowOrder:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record: `row` is 0-based in its file, `line` is 1-based, for text formats; `values` follow the page's columns."""
+    """A record of a dataset. `row` is 0-based in its file; `line` is 1-based, for text formats. `values` follow the columns of the page."""
 
     file: str
     row: int
@@ -216,9 +217,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """A page of rows by file and row. `columns` are names and types; `total` counts all pages; `note` is a remark about the rows.
+    """A page of rows, ordered by file and row. `columns` are names and types; `total` counts the rows of all pages.
 
-    `origins` are all files that were searched for the rows, if the caller asked for them.
+    `origins` are all files that were searched for the rows, if the caller requested them.
     """
 
     dataset: str

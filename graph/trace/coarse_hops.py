@@ -1,6 +1,6 @@
-"""Coarse hops: links by dataset, for steps without record lineage (another system, mode coarse, a refused query).
+"""Continues a trace by dataset where record lineage is missing (another system, mode coarse, a refused query).
 
-The trace continues from the dataset through the graph's flows. The answer names the datasets of these hops as a superset.
+The trace follows the data flows of the graph from there. The answer reports the datasets of these hops as a superset.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BATCH = 1_000  # jobs per query to the graph
 
 @dataclass
 class CoarseLineage:
-    """Coarse hops and the datasets around them: their ends (`datasets`), the datasets passed, and the datasets that were left.
+    """Hops by dataset. `datasets` are their ends; the other fields are the datasets in between.
 
     `reasons` states for each job why its lineage is coarse.
     """
@@ -36,7 +36,7 @@ class CoarseLineage:
     reasons: dict[str, str] = field(default_factory=dict)
 
     def report(self, session: Session) -> None:
-        """Report in the answer the precision that is lost by these hops."""
+        """Add each job with coarse lineage to the answer's reasons for a superset."""
         for hop in self.hops:
             reason = f" (its last run says: {self.reasons[hop.job]})" if hop.job in self.reasons else ""
             session.report(
@@ -53,7 +53,7 @@ async def follow_datasets(
     target: str | None,
     followed_jobs: Callable[[str], Collection[str]] | None = None,
 ) -> CoarseLineage:
-    """Follow datasets through the graph. `followed_jobs` returns the jobs through which a dataset's records were followed already."""
+    """Follow datasets through the graph. `followed_jobs` returns the jobs through which records of a dataset were already traced."""
     lineage = CoarseLineage()
     neighbours: dict[str, set[str]] = {}
     queue, visited = sorted(datasets), set(datasets)
@@ -83,7 +83,7 @@ async def follow_datasets(
 
 
 def _find_endless_datasets(neighbours: Mapping[str, Collection[str]]) -> set[str]:
-    """Return the datasets of cycles without an exit: a job that reads its own output, or several jobs that feed each other."""
+    """Return the datasets of cycles without an exit, such as the output that a job reads again."""
     predecessors: dict[str, list[str]] = {}
     for dataset, successors in neighbours.items():
         for successor in successors:
@@ -112,10 +112,6 @@ def _find_endless_datasets(neighbours: Mapping[str, Collection[str]]) -> set[str
 async def _read_neighbours(
     graph: GraphStore, tenant: str, dataset: str, skipped_jobs: Collection[str], *, forward: bool
 ) -> list[tuple[str, set[str]]]:
-    """Return the jobs that wrote a dataset, each with its inputs (forward: that read it, each with its outputs).
-
-    Jobs that wrote or read a parent folder of the dataset count too. The jobs in `skipped_jobs` are left out.
-    """
     direction = Direction.DOWNSTREAM if forward else Direction.UPSTREAM
     first, second = (EdgeKind.READS, EdgeKind.WRITES) if forward else (EdgeKind.WRITES, EdgeKind.READS)
     edges = await graph.neighbours(tenant, [dataset, *_list_parent_folders(dataset)], direction=direction, kinds=[first])
@@ -131,9 +127,9 @@ async def _read_neighbours(
 
 
 async def _find_uncompleted_jobs(graph: GraphStore, tenant: str, jobs: Sequence[str]) -> set[str]:
-    """Return the jobs whose last run failed and that have no completed run. Nothing that they read or wrote lasts.
+    """Return the jobs whose last run failed and that have no completed run. Their reads and writes do not count.
 
-    A run that failed after its commit has a capture, and counts.
+    A run that failed after its commit has a capture, and is not returned.
     """
     nodes = await graph.get(tenant, jobs) if jobs else []
     last_runs = {
@@ -145,10 +141,6 @@ async def _find_uncompleted_jobs(graph: GraphStore, tenant: str, jobs: Sequence[
 
 
 def _list_parent_folders(dataset: str) -> list[str]:
-    """Return the datasets that may contain the one at a path, such as `/mid` for `/mid/k=1`.
-
-    A job that wrote or read such a folder may have read or written the dataset as well.
-    """
     kind, parts = parse_id(dataset)
     if kind != NodeKind.DATASET or len(parts) != 2:
         return []
@@ -160,10 +152,6 @@ def _list_parent_folders(dataset: str) -> list[str]:
 
 
 async def _read_reasons(graph: GraphStore, tenant: str, jobs: Collection[str]) -> dict[str, str]:
-    """Return the reasons why records were not followed through jobs, from the ledger of each job's last run.
-
-    Jobs without a reason are left out.
-    """
     last_runs = {job.id: str(job.properties["lastRun"]) for job in await graph.get(tenant, sorted(jobs)) if "lastRun" in job.properties}
     runs = {run.id: run for run in await graph.get(tenant, sorted(last_runs.values()))} if last_runs else {}
     refusals = {job: _read_refusals(runs[run].properties) for job, run in last_runs.items() if run in runs}
@@ -171,6 +159,5 @@ async def _read_reasons(graph: GraphStore, tenant: str, jobs: Collection[str]) -
 
 
 def _read_refusals(run: Mapping[str, Any]) -> list[str]:
-    """Return the reasons in the ledger of a run why it has no records."""
     refused = [problem for problem in ledger_of(run).problems if problem.kind == "refused"]
     return [f"{problem.operator}: {problem.reason}" if problem.operator else problem.reason for problem in refused[:_MOST_REASONS]]

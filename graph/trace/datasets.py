@@ -1,8 +1,8 @@
-"""Finds the dataset that a text names, and the files that the dataset consists of now.
+"""Finds the dataset that a user's text names, and the files of the dataset now.
 
-A dataset is named by its id, its name, its path, the end of either from a `/` on, or a table's name (`db.table`). A partition or a file is
-named by the dataset and the rest of its path. The files of a dataset are the files at its path now. Whether a capture wrote a file in its
-current state is decided by its block, never by its name.
+A text names a dataset by its id, its name, its path, the end of either from a `/` on, or a table's name (`db.table`). The name of a
+partition or a file is the dataset and the rest of its path. The catalog identifies a captured file by its path, length and time, never by
+its path alone.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _COMPARED = 1_000  # names before and after a wrong name that are compared with 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a dataset: its files at that time, by path, and how to read them.
+    """The files of a dataset at an earlier time, by path, and how to read them.
 
-    `rows` is the number of records per file, if a run wrote the files.
+    `rows` is the number of records per file, if runs wrote the files.
     """
 
     as_of: AsOf
@@ -60,17 +60,14 @@ class Dataset:
 
     @property
     def place(self) -> str:
-        """The URI of the dataset, or of the named partition or file in it."""
         return f"{self.path.rstrip('/')}/{self.part}" if self.part else self.path
 
     @property
     def part_id(self) -> str:
-        """An id for `find_dataset` that finds the same dataset, partition or file."""
         _, (namespace, name) = parse_id(self.id)
         return node_id(NodeKind.DATASET, namespace, f"{name.rstrip('/')}/{self.part}") if self.part else self.id
 
     def contains(self, file: KnownFile) -> bool:
-        """Whether a file of the dataset is part of the named partition or file."""
         return not self.part or file.block.path == self.place or file.block.path.startswith(f"{self.place}/")
 
 
@@ -96,7 +93,6 @@ async def find_dataset(session: Session, graph: GraphStore | None, text: str) ->
 
 
 async def _find(session: Session, graph: GraphStore | None, text: str) -> Dataset:
-    """Return the dataset that the whole text names. Raises as `find_dataset`."""
     catalog, tenant = session.store.catalog.datasets, session.tenant
     graph_datasets: list[Dataset] = []
     if graph is not None and not await asyncio.to_thread(_is_known, catalog, tenant, text):
@@ -105,14 +101,6 @@ async def _find(session: Session, graph: GraphStore | None, text: str) -> Datase
 
 
 def find_shape(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
-    """Return how the files of a dataset are read, and whether a capture wrote it.
-
-    The shape comes from the latest capture that wrote the dataset and states its columns, else from the latest that read it. Captures
-    without columns come last.
-
-    Raises:
-        NotFoundError: no capture knows the dataset, and its folder has no data.
-    """
     for with_columns, role in product((True, False), ("sink", "source")):
         if (capture := session.store.catalog.datasets.latest(session.tenant, dataset.id, role, shaped=with_columns)) is None:
             continue
@@ -130,7 +118,7 @@ def find_shape(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
 
 
 def list_current_files(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
-    """Return the files at the dataset's path now, by path. The session then knows which of their rows are deleted.
+    """Return the files at the dataset's path now, by path, and store deleted rows in `session.deleted_rows`.
 
     Raises:
         NotFoundError: nothing is at the path any more.
@@ -151,9 +139,9 @@ def list_current_files(session: Session, dataset: Dataset, shape: Shape) -> list
 
 
 def apply_writer_shapes(session: Session, dataset: Dataset, files: Sequence[KnownFile], paths: Iterable[str]) -> list[KnownFile]:
-    """Return the files. Each file at one of the paths has the shape of its writer, if the files of the dataset have several shapes.
+    """Return the files, with the format options of their writers for files at `paths`.
 
-    A row that a user names is counted in the way of the file's writer, regardless of the latest writer of other files.
+    A row number that a user gives counts rows as the file's writer did, even if the latest run wrote other files with other options.
     """
     uris = {uri for path in paths for uri in (uri_of(path), uri_of(Path(os.path.abspath(path))))}
     named_blocks = {file.block: file for file in files if file.block.path in uris and get_format(file.shape.format).shaped_by_file}
@@ -175,10 +163,10 @@ def apply_writer_shapes(session: Session, dataset: Dataset, files: Sequence[Know
 
 
 def find_named_files(session: Session, dataset: Dataset, shape: Shape, paths: Iterable[str]) -> list[KnownFile]:
-    """Return files of a dataset that cannot be listed here, as the last capture that wrote or read each file knew it.
+    """Return files of a dataset that cannot be listed here, as recorded by the last capture that wrote or read each file.
 
     Raises:
-        NotFoundError: no capture knows one of the files.
+        NotFoundError: no capture has one of the files.
     """
     files = []
     for path in dict.fromkeys(paths):
@@ -193,7 +181,7 @@ def find_named_files(session: Session, dataset: Dataset, shape: Shape, paths: It
 
 
 def _find_table_file(session: Session, dataset: Dataset, shape: Shape, uris: Iterable[str]) -> FileBlock | None:
-    """Return the current block of a data file that a table's metadata names and that no capture knows."""
+    """Return the current state of a data file that is listed in a table's metadata and in no capture."""
     try:
         table = session.read_table_rows(shape.format, dataset.path)
         uri = next((uri for uri in uris if table is not None and uri in table.files), None)
@@ -203,18 +191,16 @@ def _find_table_file(session: Session, dataset: Dataset, shape: Shape, uris: Ite
 
 
 def _list_dataset_ids(manifest: Manifest) -> set[str]:
-    """Return the node ids of the datasets that a capture read and wrote."""
     names = [source.dataset for source in manifest.sources] + ([manifest.sink.dataset] if manifest.sink else [])
     return {node_id(NodeKind.DATASET, dataset.namespace, dataset.name) for dataset in names}
 
 
 def is_captured(session: Session, files: Sequence[KnownFile]) -> bool:
-    """Return whether a capture wrote or read one of the files in its current state."""
     return session.store.catalog.knows(session.tenant, (file.block for file in files))
 
 
 def shorten_uri(uri: str) -> str:
-    """Return a URI as people write it: the path, for a local file."""
+    """Return the path of a local file's URI. Other URIs are returned unchanged."""
     return uri.removeprefix("file:")
 
 
@@ -223,7 +209,6 @@ def _is_known(catalog: KnownDatasets, tenant: str, text: str) -> bool:
 
 
 async def _search_graph(graph: GraphStore, tenant: str, text: str) -> list[Dataset]:
-    """Return datasets that no capture knows. Their path is their name."""
     if text.startswith(f"{NodeKind.DATASET}:"):
         return [_make_from_node(node) for node in await graph.get(tenant, [text])]
     datasets = [_make_from_node(node) for node in (await graph.search(tenant, text, kinds=[NodeKind.DATASET], first=_SEARCHED)).nodes]
@@ -243,7 +228,6 @@ def _has_name(dataset: Dataset, text: str) -> bool:
 
 
 def _select_one(catalog: KnownDatasets, tenant: str, text: str, graph_datasets: Sequence[Dataset]) -> Dataset:
-    """Return the dataset that a text names, among the captured datasets and `graph_datasets`: by its whole name, else by the end of it."""
     full_name = text.rstrip("/") or text
     absolute, end = uri_of(Path(os.path.abspath(full_name))), f"/{full_name}"
     matches: list[Dataset] = []

@@ -1,6 +1,6 @@
-"""The walk downstream: from records to the records that were made from them, capture by capture.
+"""Follows records downstream, to the records that were made from them, capture by capture.
 
-The walk is the inverse of the walk upstream for influence. Records of a visit are ends if nothing further is reached from them.
+This is the inverse of the upstream walk for influence. A record from which the walk reaches no other record is an end.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WITHOUT_END = 2**62
 
 
 class Downstream:
-    """The walk downstream from a table of records. `visited` are all tables of records that the walk reached, including the start."""
+    """A walk downstream from a table of records. `visited` are all tables of records that the walk reached, including the start."""
 
     def __init__(
         self,
@@ -63,7 +63,6 @@ class Downstream:
         self._visited_tables: dict[str, list[str]] = {}
 
     def run(self, begin: str) -> None:
-        """Walk from a table `origin, file, row`."""
         queue = deque([begin])
         carried: set[str] = set()  # tables of `Later`, which cover all later files
         first = True
@@ -96,7 +95,10 @@ class Downstream:
                 self.ends.append(ends)
 
     def _keep_goal_records(self, table: str, files: Collection[KnownFile], *, is_carried: bool) -> bool:
-        """Return whether records belong to the goal. The walk continues from them: a dataset may be made from its earlier content."""
+        """Return whether records belong to the target dataset, and collect them if so.
+
+        The walk continues from collected records, because a job may read and overwrite the same dataset.
+        """
         if self._target is None or not files:
             return False
         if next(iter(files)).dataset == self._target:
@@ -108,7 +110,7 @@ class Downstream:
         return False
 
     def _follow_moves(self, table: str, files: Collection[KnownFile]) -> list[str]:
-        """Return the records at their later places in other files, a table for each dataset."""
+        """Return the records at the places to which their files were moved or copied, as a table for each dataset."""
         turns: dict[tuple[str, int], dict[int, int]] = {}  # a file may have been copied to several places
         later_files = find_later_files(self._session, files)
         for file in files:
@@ -127,7 +129,6 @@ class Downstream:
         return self._session.make_table(f"SELECT origin, file, row FROM {table} WHERE file IN ({numbers})")
 
     def _find_ends(self, table: str, next_tables: list[str]) -> str | None:
-        """Return the records of a visit whose origin reached nothing further, or None if there are none."""
         if not next_tables:
             return table
         union = " UNION ".join(f"SELECT origin FROM {after}" for after in next_tables)
@@ -135,7 +136,7 @@ class Downstream:
         return ends if self._session.count_rows(ends) else None
 
     def _step(self, capture: Capture, table: str, files: set[int]) -> str | None:
-        """Return the records that a capture made from these, or None if no record is new."""
+        """Return the records that a capture made from records of a table. None if the walk had reached all of them before."""
         session = self._session
         output, _ = list_datasets(capture)
         if output is None or (self._goal_datasets is not None and output not in self._goal_datasets):
@@ -153,7 +154,6 @@ class Downstream:
         return new_records
 
     def _keep_new_records(self, capture: Capture, written_table: str) -> str:
-        """Return the written records that were not reached before. `file` is a number of the session."""
         session, visited_tables = self._session, self._visited_tables.get(capture.id, ())
         numbers = {place: session.get_written_file(capture, place).number for place in sorted(session.list_files_of([written_table]))}
         rows = session.get_columns(written_table) if not visited_tables else None
@@ -167,7 +167,6 @@ class Downstream:
         )
 
     def _find_references(self, capture: Capture, scan: Operator, table: str, files: set[int]) -> str | None:
-        """Return the references of a scan to these records: a table `origin, ref`."""
         session, source = self._session, capture.source(scan.source)
         files = {number for number in files if capture.files_of(source).of(session.files[number].block) is not None}
         table, range_files = self._renumber_byte_ranges(capture, source, table, files)
@@ -192,7 +191,6 @@ class Downstream:
         )
 
     def _renumber_byte_ranges(self, capture: Capture, source: Source, table: str, files: set[int]) -> tuple[str, set[int]]:
-        """Renumber the records of files whose writer or reader counts ranges of bytes. Return the table and these files."""
         known_files = [self._session.files[number] for number in sorted(files)]
         range_files = [file for file in known_files if uses_byte_ranges(file, source) and capture.files_of(source).of(file.block)]
         if not range_files:
@@ -208,7 +206,6 @@ class Downstream:
         return self._session.unite_columns(parts, ["origin", "file", "row"]), {file.number for file in range_files}
 
     def _renumber_files(self, capture: Capture, source: Source, table: str, files: Sequence[int]) -> Iterator[str]:
-        """Yield the records of files that the reader numbers differently, in its numbers. Report the files whose numbers are not known."""
         for number in files:
             file = self._session.files[number]
             renumbered_table = renumber_records(self._session, table, file, source)
@@ -218,7 +215,6 @@ class Downstream:
                 yield renumbered_table
 
     def _select_files_to_follow(self, capture: Capture, scan: Operator, files: set[int]) -> list[int]:
-        """Return the files whose n-th record is the scan's n-th, as far as their writer is known."""
         session, source = self._session, capture.source(scan.source)
         usable_files = []
         writer_of_file = find_writers(session, [session.files[number] for number in sorted(files)])
@@ -232,7 +228,7 @@ class Downstream:
         return usable_files
 
     def _list_ranges(self, capture: Capture, scan: Operator, number: int) -> list[tuple[int, int, int, int]]:
-        """Return tuples of the file, an ordinal, and the range of the file's records that the ordinal covers."""
+        """Return tuples of a file number, an ordinal, and the first and end row that the ordinal covers."""
         source, file = capture.source(scan.source), self._session.files[number]
         entry = capture.files_of(source).of(file.block)
         if entry is None:
@@ -254,6 +250,6 @@ class Downstream:
 
 
 def _select_range(places: Columns, file: int, ordinal: int, first_row: int, end_row: int) -> Columns:
-    """Return the references `origin, ref` to the places that are in a range of a file."""
+    """Return references `origin, ref` to the rows from `first_row` up to `end_row` of a file."""
     matching_places = memory_tables.taken(places, (places["file"] == file) & (places["row"] >= first_row) & (places["row"] < end_row))
     return {"origin": matching_places["origin"], "ref": (ordinal << POSITION_BITS) | (matching_places["row"] - first_row)}

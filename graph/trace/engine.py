@@ -1,8 +1,8 @@
 """Traces records upstream or downstream, to the records that they were made from or went into.
 
-The service and the command line use it. An answer equals the table of operators in docs/guide/semantics.md. Otherwise the answer states the
-reason for every record too many or too few. Examples are an operator that made a superset, a file that changed, and a hop that is known by
-datasets only. A trace reads the kept associations, and the source files for values. A trace never writes.
+The service and the command line use this module. An exact answer follows the table of operators in docs/guide/semantics.md. Any other
+answer states its reasons, such as an operator that made a superset, a file that changed, or a hop known by datasets only. A trace reads
+kept associations, and the source files for values. A trace never writes.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ SessionFactory = Callable[[Session], AbstractContextManager[Session]]
 
 @dataclass(frozen=True, slots=True)
 class WalkResult:
-    """The result of a walk: tables of the goal's records or of ends, and the hops.
+    """The result of a walk: the hops, and tables of records. The walk reached the target at some, and ended at others.
 
-    `uncertain_files` are files in which the reached records are not known any more.
+    `uncertain_files` are files of which only some records were reached, and their row numbers are unknown.
     """
 
     begin: str
@@ -89,12 +89,13 @@ async def trace(
     session_factory: SessionFactory = nullcontext,
     larger_than: int | None = None,
 ) -> TraceAnswer:
-    """Answer a request. Without a graph, coarse hops are not followed. `session_factory` gives the session for the walk over records.
+    """Answer a request.
 
-    With `larger_than`, a trace uses `session_factory` only if it is expected to read more rows than that.
+    Without a graph, hops by dataset are not followed. `session_factory` makes the session in which the walk runs. With `larger_than`, it is
+    used only for traces that are expected to read more rows than that.
 
     Raises:
-        NotFoundError: a dataset or file in the request is not known.
+        NotFoundError: a dataset or file in the request does not exist.
         InvalidQueryError: the predicate, a row or the column cannot be used.
         UnsupportedError: the records of the dataset cannot be read here.
     """
@@ -134,16 +135,11 @@ async def trace(
 
 
 def _exceeds_rows(session: Session, begin: str, goal_datasets: Collection[str] | None, request: TraceRequest, most_rows: int) -> bool:
-    """Return whether a walk from these records is expected to read more than `most_rows` rows."""
     session.expected_rows = expected_rows(session, begin, forward=request.forward, goal_datasets=goal_datasets, row_limit=most_rows)
     return session.expected_rows > most_rows
 
 
 def _find_origins(session: Session, dataset: Dataset, records: Iterable[TracedRecord], *, searched: bool) -> list[Origin]:
-    """Return the files of the records in the answer, under the names that the trace used.
-
-    With `searched`, return all files of the dataset.
-    """
     paths = {record.file for record in records}
     files = [file for file in session.files if file.block.path in paths or (searched and file.dataset == dataset.id)]
     return list_origins(session, files, dataset)
@@ -160,8 +156,8 @@ def walk(
 ) -> WalkResult:
     """Select the records, and follow them as far as record lineage goes.
 
-    With `by_origin`, every result names the selected record it belongs to: `origin` is the record's position by file and row. `selected` is
-    then empty, because there may be millions.
+    With `by_origin`, the column `origin` of each result is the position, by file and row, of the selected record that led there. `selected`
+    is then empty, because there may be millions.
     """
     begin, selected = _select_records(session, dataset, request, by_origin=by_origin)
     return _follow_records(session, begin, selected, target_id, goal_datasets, request, by_origin=by_origin)
@@ -177,7 +173,6 @@ def _follow_records(
     *,
     by_origin: bool,
 ) -> WalkResult:
-    """Follow records, a table of a session, as far as record lineage goes."""
     names: Names = frozenset({request.column.lower()}) if request.column else None
     if not request.forward:
         goal = Goal(dataset=target_id, follows=lambda dataset: goal_datasets is None or dataset in goal_datasets)
@@ -250,10 +245,10 @@ def _select_records(session: Session, dataset: Dataset, request: TraceRequest, *
 def _select_version_records(
     session: Session, dataset: Dataset, version: Version, request: TraceRequest, *, by_origin: bool
 ) -> tuple[str, Sequence[TracedRecord]]:
-    """Select records of a version of the dataset. In files that are gone or changed, records are selected by number, or all of them.
+    """Select records of an earlier version. If a file was deleted or changed, records are selected by row number only.
 
     Raises:
-        UnsupportedError: a predicate cannot select among records that are gone.
+        UnsupportedError: a predicate cannot select among records that no longer exist.
     """
     files = version.files
     if request.rows:
@@ -286,7 +281,6 @@ def _select_version_records(
 
 
 def _list_version_records(session: Session, version: Version, *, by_origin: bool, limit: int) -> tuple[str, Sequence[TracedRecord]]:
-    """Return all records of a version, from the number of records that a run wrote to each file."""
     counts = [version.rows[file.number] for file in version.files]
     file = np.repeat(np.array([file.number for file in version.files], np.int64), counts)
     row = np.concatenate([np.arange(count, dtype=np.int64) for count in counts] or [np.empty(0, np.int64)])
@@ -298,11 +292,6 @@ def _list_version_records(session: Session, version: Version, *, by_origin: bool
 
 
 def _list_files(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
-    """Return the files of a dataset, to select records from.
-
-    Raises:
-        UnsupportedError: the files cannot be read here, or not be listed.
-    """
     files = list_current_files(session, dataset, shape)
     file_format = get_format(shape.format)
     if file_format.in_files and file_format.unreadable_reason:
@@ -313,7 +302,6 @@ def _list_files(session: Session, dataset: Dataset, shape: Shape) -> list[KnownF
 def _list_named_records(
     session: Session, files: Sequence[KnownFile], request: TraceRequest, *, by_origin: bool
 ) -> tuple[str, Sequence[TracedRecord]]:
-    """Return the records that the request names, without reading their files. A row number beyond the written rows is refused."""
     places = sorted(set(find_places(files, request.rows)))
     writer_of_block = session.store.catalog.writers(session.tenant, [file.block for file in files])
     rows = {
@@ -335,7 +323,6 @@ def _start_columns(places: Iterable[tuple[int, int]], *, by_origin: bool) -> Col
 
 
 def _check_column(column_name: str, dataset: Dataset, columns: Iterable[Sequence[str]]) -> None:
-    """Check that the dataset has a column, in the files of the records, or in all files."""
     names: Sequence[str] = ()
     for names in columns:
         if column_name.lower() in {name.lower() for name in names}:
@@ -347,7 +334,6 @@ def _check_column(column_name: str, dataset: Dataset, columns: Iterable[Sequence
 def _start_table(
     session: Session, shape: Shape, files: Sequence[KnownFile], request: TraceRequest, *, by_origin: bool
 ) -> tuple[str, Sequence[str], Sequence[TracedRecord]]:
-    """Return the records to begin with: as a table `origin, file, row`, their columns, and as records for the answer."""
     if request.rows and request.where is None:
         read_records = read_places(session, shape, files, request.rows, values=request.selected_values)
         begin = session.keep_in_memory(_start_columns(read_records.records, by_origin=by_origin))
@@ -361,7 +347,7 @@ def _start_table(
 def _keep_witnessed(
     session: Session, downstream: Downstream, begin: str, selected: Sequence[TracedRecord], names: Names, *, by_origin: bool
 ) -> WalkResult:
-    """Keep the reached records whose witness contains a record that the trace began with."""
+    """Keep only those reached records whose witness contains a selected record."""
     visited_records = session.make_table(" UNION ".join(f"SELECT file, row FROM {table}" for table in downstream.visited))
     hops = Hops()
 
@@ -395,7 +381,6 @@ async def lift_to_datasets(
     *,
     forward: bool,
 ) -> CoarseLineage:
-    """Continue the trace by datasets where the walk over records ended."""
     if graph is None:
         return CoarseLineage()
     numbers = result.end_files
@@ -422,13 +407,12 @@ async def lift_to_datasets(
 def _list_places(
     session: Session, result: WalkResult, coarse_lineage: CoarseLineage, target: Dataset | None, request: TraceRequest
 ) -> tuple[list[tuple[int, int]], int]:
-    """Return the first records of the answer, as number of file and row, and their total number."""
     listed_files = select_listed_files(session, coarse_lineage, target, request)
     return _order_places(session, result.reached_tables if target else result.end_tables, listed_files, request.limit)
 
 
 def select_listed_files(session: Session, coarse_lineage: CoarseLineage, target: Dataset | None, request: TraceRequest) -> set[int]:
-    """Return the files whose records an answer lists: those of the requested part of the target dataset, if there is a target."""
+    """Return the files whose records the answer lists. With a target dataset, only its files in the requested partition count."""
     files = [file for file in session.files if request.forward or file.dataset not in coarse_lineage.left_datasets]
     return {file.number for file in files if target is None or target.contains(file)}
 
@@ -442,7 +426,6 @@ def _make_entries(
     places: Sequence[tuple[int, int]],
     count: int,
 ) -> tuple[list[TracedRecord], int]:
-    """Return the records of the answer, and their number before the limit."""
     coarse_records = [
         _make_partition_record(session, number)
         for number in sorted(result.uncertain_files)
@@ -457,7 +440,6 @@ def _make_entries(
 
 
 def _order_places(session: Session, tables: Sequence[str], listed_files: Collection[int], limit: int) -> tuple[list[tuple[int, int]], int]:
-    """Return the first records of tables, by dataset, path and row, as number of file and row, and their total number."""
     if not tables:
         return [], 0
     ordered_files = sorted((session.files[number] for number in listed_files), key=lambda file: (file.dataset, file.block.path))
@@ -478,7 +460,6 @@ def _order_places(session: Session, tables: Sequence[str], listed_files: Collect
 
 
 def _order_places_in_memory(tables: Sequence[Columns], ranks: Mapping[int, int], limit: int) -> tuple[list[tuple[int, int]], int]:
-    """As `_order_places`, for tables in memory."""
     ranked_tables = [
         {"rank": memory_tables.mapped(columns["file"], ranks), **memory_tables.chosen(columns, ["file", "row"])} for columns in tables
     ]

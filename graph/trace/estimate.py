@@ -1,7 +1,7 @@
 """Estimates how many rows a walk will read, from the counts in manifests, without reading a table.
 
-The estimate decides where a trace runs, and never changes the answer. For a capture it is the rows of its boundaries times the share of its
-records that are needed. All groups are assumed to have one size, and all records to be alike.
+The estimate decides where a trace runs, and never changes the answer. A capture counts the rows of its boundaries, times the share of its
+records that are needed. The estimate assumes groups of equal size.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from headwater.graph.model import node_id
 from headwater.graph.records.lists import block_of_source
 from headwater.graph.trace.session import Capture, Session
 
-_FILES = 1_000  # of a source or a sink; the others are assumed to have the same writers and readers
-_CAPTURES = 500  # that a walk visits; the estimate is then good enough
+_FILES = 1_000  # files of a source or sink; further files are assumed to have the same writers and readers
+_CAPTURES = 500  # captures that an estimate visits
 _SCANNED = 50  # rows that can be scanned in the time that one row takes to follow
 
 
@@ -27,7 +27,7 @@ def expected_rows(session: Session, begin: str, *, forward: bool, goal_datasets:
 
 
 class _EstimatedWalk:
-    """Visits the captures of a walk in order, each once. `_needed_records` holds the number of needed records of each capture."""
+    """An estimate that visits each capture of a walk once. `_needed_records` holds the number of needed records of each capture."""
 
     def __init__(self, session: Session, goal_datasets: Collection[str] | None, row_limit: int) -> None:
         self._session = session
@@ -64,7 +64,7 @@ class _EstimatedWalk:
 
 
 class _UpstreamEstimate(_EstimatedWalk):
-    """From the files that captures wrote to the files that they read."""
+    """The estimate of a walk from the files that captures wrote to the files that they read."""
 
     def _start_captures(self, counts: dict[int, int]) -> None:
         files = {self._session.files[number].block: number for number in counts}
@@ -86,7 +86,7 @@ class _UpstreamEstimate(_EstimatedWalk):
                 self._read(capture, source, share)
 
     def _read(self, capture: Capture, source: Source, share: float) -> None:
-        """Add to each writer of a source its share of the needed records."""
+        """Add a share of a source's records to the needed records of each capture that wrote the source."""
         files = capture.files_of(source)
         first = [block_of_source(file) for file in files.first(_FILES)]
         writer_of_block = self._session.store.catalog.writers(self._session.tenant, first)
@@ -100,7 +100,7 @@ class _UpstreamEstimate(_EstimatedWalk):
 
 
 class _DownstreamEstimate(_EstimatedWalk):
-    """From the files that captures read to the files that they wrote."""
+    """The estimate of a walk from the files that captures read to the files that they wrote."""
 
     def _start_captures(self, counts: dict[int, int]) -> None:
         files = {self._session.files[number].block: number for number in counts}
@@ -126,7 +126,6 @@ class _DownstreamEstimate(_EstimatedWalk):
 
 
 def _count_by_file(session: Session, table: str) -> dict[int, int]:
-    """Count the records of a table for each file."""
     in_memory = session.get_columns(table)
     if in_memory is not None:
         numbers, counts = np.unique(in_memory["file"], return_counts=True)

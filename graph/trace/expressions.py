@@ -1,8 +1,8 @@
-"""The expressions on the path of a trace: for each run, operator by operator, how the needed columns were computed.
+"""The expressions on the path of a trace: for each run and operator, how the needed columns were computed.
 
-The source is the plan in the manifest, because Spark cuts the text of a plan if there are many columns. A column is followed through the
-plan in the same way as a witness (`plan.carried`), and across runs through the files that join them. If no column is requested, or a plan
-is incomplete, every expression in between is listed: too many, never too few.
+The expressions come from the plan in the manifest, because Spark cuts the text of a plan with many columns. A column is followed down the
+plan as for a witness (`plan.carried`), and across runs through the files in between. If no column is requested, or a plan is incomplete,
+all expressions in between are listed.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _NUMBERED = re.compile(r"(\w)#\d+L?\b")
 
 
 def remove_numbers(text: str) -> str:
-    """Return Spark's text without the numbers of columns."""
+    """Return Spark's text of an expression without the ids of columns, such as `#12`."""
     return _NUMBERED.sub(r"\1", text)
 
 
 def find_needed_columns(captures: Sequence[Capture], start: Collection[str], names: Names) -> dict[str, Names]:
-    """Return the output columns that each capture of a path must provide for the columns `names` of the datasets `start`.
+    """Return the output columns that each capture of a path must provide, to compute the columns `names` of the datasets `start`.
 
     None stands for all columns.
     """
@@ -54,7 +54,7 @@ def find_needed_columns(captures: Sequence[Capture], start: Collection[str], nam
 
 
 def list_steps(capture: Capture, operators: Iterable[Operator], names: Names) -> list[Step]:
-    """Return the effects of operators on the output columns `names` of a capture, in the order of the operators."""
+    """Return the steps of operators that compute the output columns `names` of a capture, in the order of the operators."""
     needed_attributes = _find_needed_attributes(capture, names)
     steps: list[Step] = []
     for operator in operators:
@@ -69,7 +69,6 @@ def list_steps(capture: Capture, operators: Iterable[Operator], names: Names) ->
 
 
 def _find_needed_attributes(capture: Capture, names: Names) -> Mapping[int, Needed]:
-    """Return the attributes that each operator must provide."""
     sink, operators = capture.manifest.sink, capture.manifest.operators
     if not operators or sink is None:
         return {}
@@ -79,7 +78,6 @@ def _find_needed_attributes(capture: Capture, names: Names) -> Mapping[int, Need
 
 
 def _list_deciding_expressions(operator: Operator) -> Iterator[Expression]:
-    """Yield the expressions that decide which rows exist, or belong together."""
     if operator.condition is not None:
         yield operator.condition
     yield from operator.keys

@@ -1,7 +1,7 @@
-"""Sorts records that a trace reached into those that their dataset holds now and those of its earlier versions.
+"""Separates records that a dataset holds now from records of its earlier versions.
 
-For walks to a dataset, and for records at which walks end. Rows are updated, deleted or moved into other files, and folders are
-overwritten. An answer about a dataset is about its content now. If that is not known, the answer names the runs that wrote the records.
+Rows are updated, deleted or moved into other files, and folders are overwritten. An answer about a dataset is about its present content. If
+the present content is unknown, the answer names the runs that wrote the records.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class DatasetContent:
 
     - `files`: numbers of its files.
     - `deleted_rows`: deleted rows, by number of the file.
-    - `foreign_files`: files that no known run wrote.
-    - `moved_files`: files that known runs wrote elsewhere, by number of the written file.
-    - `label`: the snapshot that is taken for the current one, if only the table's catalog knows the current one.
+    - `foreign_files`: files that no captured run wrote.
+    - `moved_files`: files that captured runs wrote elsewhere, by number of the written file.
+    - `label`: the newest snapshot in the table's folder, if only the table's catalog knows which snapshot is current.
     - `problem`: why the content cannot be determined.
     """
 
@@ -51,14 +51,13 @@ class DatasetContent:
 
 
 def read_content(session: Session, dataset: str) -> DatasetContent | None:
-    """Return the content of a dataset now. None if its records are not in files, or no capture knows it."""
     if dataset not in session.contents:
         session.contents[dataset] = _determine_content(session, dataset)
     return session.contents[dataset]
 
 
 def keep_current_records(session: Session, content: DatasetContent, tables: Sequence[str]) -> list[str]:
-    """Return the records of tables `origin, file, row` that the dataset holds now. The answer names the versions of the others."""
+    """Return the records of tables `origin, file, row` that the dataset still holds. Report the versions of all others."""
     if content.problem is not None:
         _report_versions(session, content, tables)
         return list(tables)
@@ -77,13 +76,13 @@ def keep_current_records(session: Session, content: DatasetContent, tables: Sequ
 
 
 def report_snapshot(session: Session, content: DatasetContent) -> None:
-    """Name the snapshot of a table that is assumed to be the current one."""
+    """Report the snapshot of a table that the trace assumes to be the current one."""
     if content.label is not None:
         session.report(_format_name(content), f"its records are those of snapshot {content.label}, the newest in its folder", "version")
 
 
 def report_earlier_versions(session: Session, tables: Sequence[str]) -> None:
-    """Name the versions of records that their tables do not hold any more.
+    """Report the versions of records that are no longer in their tables.
 
     The records stay in the answer, with the content that a run read or wrote.
     """
@@ -143,7 +142,10 @@ def _keep_held_records(session: Session, content: DatasetContent, table: str) ->
 
 
 def _has_file(session: Session, holding: DatasetContent, file: KnownFile) -> bool:
-    """Return whether the dataset has a file now. Partitions of a table may lie outside of its folder, so each of these files is checked."""
+    """Return whether the dataset still has a file.
+
+    Partitions may lie outside of the table's folder, so their files are checked one by one.
+    """
     if file.number in holding.files or get_format(file.shape.format).is_table or file.block.path.startswith(holding.folder):
         return file.number in holding.files
     try:
@@ -162,7 +164,6 @@ def _select_files(session: Session, table: str, files: set[int] | frozenset[int]
 
 
 def _count_missing(session: Session, table: str, held_table: str) -> dict[int, int]:
-    """Count, for each file, the records that are in one table and not in the other."""
     rows = f"SELECT DISTINCT file, row FROM {table} ANTI JOIN {held_table} USING (file, row)"
     return {
         int(file): int(count) for file, count in session.database.execute(f"SELECT file, count(*) FROM ({rows}) GROUP BY file").fetchall()
@@ -203,7 +204,6 @@ def _report_versions(session: Session, holding: DatasetContent, tables: Sequence
 
 
 def _find_writers(session: Session, numbers: Iterable[int]) -> dict[int, str]:
-    """Return the captures that wrote files, there or elsewhere, by the numbers of the files."""
     files = [session.files[number] for number in numbers]
     catalog = session.store.catalog
     writer_of_block = catalog.writers(session.tenant, [file.block for file in files])
@@ -215,9 +215,9 @@ def _find_writers(session: Session, numbers: Iterable[int]) -> dict[int, str]:
 
 
 def _describe_versions(session: Session, counts: Mapping[str | None, int]) -> str:
-    """Name the versions of a dataset that had the records, by the captures that wrote them.
+    """Return a text with the captures that wrote records of earlier versions.
 
-    `counts` are the records of each capture, 0 if they are not counted. None stands for unknown runs.
+    `counts` are the records of each capture, 0 if they are not counted. The key None stands for runs without a capture.
     """
     captures = [(session.get_capture(writer), count) for writer, count in counts.items() if writer is not None]
     if not captures:

@@ -1,4 +1,4 @@
-"""The functions that a predicate may use. Their cost is proportional to the record, and they reveal nothing about this machine.
+"""The DuckDB functions that a user's predicate may call. None is expensive or reveals anything about this machine.
 
 These functions must never be listed:
 

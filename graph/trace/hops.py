@@ -24,7 +24,7 @@ MOST_TASKS = 20  # per hop
 
 @dataclass
 class Visit:
-    """A capture on the path: tables `file, row` of its output records, and the scans that the trace reached."""
+    """A capture on the path of a trace: tables `file, row` of its output records, and the scans that the trace reached."""
 
     capture: Capture
     records: list[str] = field(default_factory=list)
@@ -33,13 +33,12 @@ class Visit:
 
 
 class Hops:
-    """Collects visits in the order of their first occurrence."""
+    """The captures on the path of a trace, in the order in which the trace reached them."""
 
     def __init__(self) -> None:
         self._visits: dict[str, Visit] = {}
 
     def add(self, capture: Capture, records: str, scans: Iterable[int], effect: str | None = None) -> None:
-        """Add a capture to the path, for the records of a table with columns `file` and `row`."""
         visit = self._visits.setdefault(capture.id, Visit(capture))
         visit.effects.append(effect)
         visit.records.append(records)
@@ -49,15 +48,14 @@ class Hops:
         return [visit.capture for visit in self._visits.values()]
 
     def list_hops(self, session: Session, start: str, names: Names) -> list[Hop]:
-        """Return the hops in the order of the visits, with the expressions that computed the columns `names` of the dataset `start`."""
         needed_columns = find_needed_columns(self.captures(), [start], names) if names is not None else {}
         return [_make_hop(session, visit, needed_columns.get(visit.capture.id)) for visit in self._visits.values()]
 
 
 def list_notes(captures: Iterable[Capture], ends: Iterable[str]) -> list[str]:
-    """Return a sentence for each job whose program may have put values of earlier results into a query, which no plan shows.
+    """Return a note for each job that collected earlier results to the driver. No plan shows whether a query used these values.
 
-    `ends` are the files of the records of the answer. If these are rows of such a program, the path ends at the program.
+    `ends` are the files of the records in the answer. If they are rows that such a program made itself, the path ends at the program.
     """
     own_rows = {file.removeprefix(_OWN_ROWS).partition("/")[0] for file in ends if file.startswith(_OWN_ROWS)}
     notes: dict[str, None] = {}
@@ -80,7 +78,7 @@ def list_notes(captures: Iterable[Capture], ends: Iterable[str]) -> list[str]:
 
 
 def list_failures(captures: Iterable[Capture], records: Iterable[TracedRecord]) -> list[str]:
-    """Return a sentence for each reason why records in the answer failed in an actor."""
+    """Return a note for each reason why an actor failed on records of the answer."""
     reasons: dict[str, str] = {}
     for capture in captures:
         sink = capture.manifest.sink
@@ -92,7 +90,7 @@ def list_failures(captures: Iterable[Capture], records: Iterable[TracedRecord]) 
 
 
 def remove_reasons(answer: TraceAnswer) -> TraceAnswer:
-    """Return the answer with only the type of the exception in place of each reason of a failure. A reason may contain any value."""
+    """Return the answer with only the exception type of each failure. The message of an exception may contain any value of a record."""
     if not any(note.startswith(_FAILED) for note in answer.notes):
         return answer
     kinds: dict[str, None] = {}
@@ -116,7 +114,7 @@ def _format_datasets(datasets: Sequence[DatasetName]) -> str:
 
 
 def report_problems(session: Session, capture: Capture, *, witness: bool = False) -> None:
-    """Report the limits of a capture that its manifest states, and the operators whose effect is not known."""
+    """Report the problems that a capture's manifest states, and operators with unknown behaviour."""
     for problem in capture.manifest.problems:
         if witness and problem.kind == "influence":
             continue
@@ -132,12 +130,11 @@ def report_problems(session: Session, capture: Capture, *, witness: bool = False
 
 
 def _find_effect(visit: Visit) -> list[str]:
-    """Return the effect of a command on the records, if it was the same for all."""
+    """Return the effect of a command (such as MERGE) on the records, if it was the same for all. Otherwise return an empty list."""
     return [text for text in visit.effects[:1] if text is not None and len(set(visit.effects)) == 1]
 
 
 def _is_end(capture: Capture, operator: Operator) -> bool:
-    """Return whether an operator only reads a source, or is the root of a plan that writes."""
     return operator.behaviour is Behaviour.SOURCE or (operator is capture.manifest.operators[0] and capture.manifest.sink is not None)
 
 
@@ -166,7 +163,6 @@ def _make_hop(session: Session, visit: Visit, names: Names) -> Hop:
 
 
 def _list_tasks(session: Session, visit: Visit) -> list[str]:
-    """Return the tasks that wrote the files of the visited records."""
     attempts: set[int] = set()
     for number in sorted(session.list_files_of(visit.records)):
         place = visit.capture.files.place_of(session.files[number].block)

@@ -1,6 +1,7 @@
-"""The lineage graph of an answer: the datasets and jobs that the trace passed, and the requested column's lineage.
+"""The lineage graph of an answer: the datasets and jobs that the trace passed, and the lineage of the requested column.
 
-For the page, which draws it. The graph must hold no link that the trace did not follow, even if the store has one between two of its nodes.
+The page draws this graph. The graph contains only links that the trace followed, even if the store has other links between two of its
+nodes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ async def make_path_graph(
 ) -> Subgraph:
     """Return the nodes and edges of `answer.path`.
 
-    With `column`, add that column of the selected datasets and its sources (forward: products).
+    With `column`, also return this column of the selected datasets and the columns that it came from (forward: went into).
     """
     flows = _list_flows(answer)
     jobs = {hop.job for hop in answer.path}
@@ -40,7 +41,6 @@ async def make_path_graph(
 
 
 def make_column_id(dataset: str, column: str) -> str:
-    """Return the id of a column of the dataset with the id `dataset`."""
     _, parts = parse_id(dataset)
     return node_id(NodeKind.COLUMN, *parts, column)
 
@@ -48,7 +48,6 @@ def make_column_id(dataset: str, column: str) -> str:
 async def _read_columns(
     graph: GraphStore, tenant: str, begin: Sequence[str], column: str, datasets: Collection[str], *, direction: Direction, depth: int
 ) -> Subgraph:
-    """Return the lineage of the column within the datasets of the path, with edges from each dataset to its columns."""
     focus = [make_column_id(dataset, column) for dataset in begin]
     column_lineage = await graph.reach(tenant, focus, direction=direction, kinds=[EdgeKind.DERIVES], depth=depth, limit=_COLUMN_LIMIT)
     owner = {node.id: _get_dataset_id(node.id) for node in column_lineage.nodes}
@@ -60,7 +59,7 @@ async def _read_columns(
 
 
 async def _read_nodes(graph: GraphStore, tenant: str, ids: Sequence[str]) -> list[Node]:
-    """Return the nodes. A node that no event has stated gets its id as its name."""
+    """Return the nodes with these ids. A node that is not in the graph gets its id as its name."""
     stored_nodes = {node.id: node for node in await graph.get(tenant, ids)}
     return [stored_nodes.get(identifier) or _make_unstated_node(identifier) for identifier in ids]
 
@@ -71,7 +70,6 @@ def _make_unstated_node(identifier: str) -> Node:
 
 
 def _list_flows(answer: TraceAnswer) -> list[Edge]:
-    """Return every flow of the path once, in the order of the path."""
     flows: dict[tuple[str, str, EdgeKind], Edge] = {}
     for hop in answer.path:
         for edge in (*(Edge(source, hop.job, EdgeKind.READS) for source in hop.inputs), Edge(hop.job, hop.output, EdgeKind.WRITES)):

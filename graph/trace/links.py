@@ -1,6 +1,6 @@
-"""The links between captures: the captures that wrote or read a file block, and the columns that are needed there.
+"""Links captures by files: finds the captures that wrote or read a file, and the columns that are needed there.
 
-A link never depends on time or name alone. A file that was overwritten is another block.
+A file is identified by its path, length and modification time, so an overwritten file is another file.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Names = frozenset[str] | None  # columns of a dataset, in lower case; None: all
 
 
 def find_writers(session: Session, files: Iterable[KnownFile]) -> dict[int, str]:
-    """Return, by number of the file, the capture that wrote the file in this state."""
+    """Return the capture that wrote each file in its present state, by the number of the file."""
     by_block = {file.block: file.number for file in files}
     writer_of_block = session.store.catalog.writers(session.tenant, by_block)
     return {by_block[block]: capture for block, capture in writer_of_block.items()}
 
 
 def find_readers(session: Session, files: Iterable[KnownFile], goal_datasets: Collection[str] | None = None) -> dict[int, list[str]]:
-    """Return, by number of the file, the captures that read the file in this state.
+    """Return the captures that read each file in its present state, by the number of the file.
 
-    `goal_datasets` keeps captures that wrote one of these datasets.
+    `goal_datasets` restricts the result to captures that wrote one of these datasets.
     """
     by_block = {file.block: file.number for file in files}
     readers_of_block = session.store.catalog.readers(session.tenant, by_block, goal_datasets)
@@ -39,7 +39,7 @@ def find_readers(session: Session, files: Iterable[KnownFile], goal_datasets: Co
 
 
 def find_files_of_dataset(session: Session, files: Iterable[KnownFile], dataset: str) -> set[int]:
-    """Return the numbers of the files that a capture read as files of a dataset."""
+    """Return the numbers of the files that a capture read as part of the dataset."""
     files_by_number = {file.number: file for file in files}
     numbers = set()
     for number, captures in find_readers(session, files_by_number.values()).items():
@@ -51,14 +51,14 @@ def find_files_of_dataset(session: Session, files: Iterable[KnownFile], dataset:
 
 
 def find_unread_files(session: Session, files: Iterable[KnownFile]) -> list[KnownFile]:
-    """Return the files that no capture read in their current state."""
+    """Return the files that no capture has read in their present state."""
     by_block = {file.block: file for file in files}
     read_blocks = session.store.catalog.read(session.tenant, by_block) if by_block else set()
     return [file for block, file in by_block.items() if block not in read_blocks]
 
 
 def report_overwritten_file(session: Session, file: KnownFile, reader: Capture) -> None:
-    """Report a file that a capture wrote and an unknown program overwrote before `reader` read it."""
+    """Report a file that a captured run wrote and another program overwrote before `reader` read it."""
     if session.store.catalog.was_written(session.tenant, file.block, reader.manifest.started):
         job = reader.manifest.run.job
         reason = f"it was written by a known run, and changed before job {job} read it; where that content came from is not known"
@@ -66,9 +66,9 @@ def report_overwritten_file(session: Session, file: KnownFile, reader: Capture) 
 
 
 def report_changed_file(session: Session, file: KnownFile) -> None:
-    """Report a file that has changed since a capture read it: nothing is known about its earlier records now.
+    """Report a file that has changed since a capture read it. The lineage of its earlier records is lost.
 
-    A file that a known run wrote in its current state is not reported: its records are that run's, and nobody has read them.
+    A file that a captured run has written since then is not reported.
     """
     if find_writers(session, [file]):
         return
@@ -77,7 +77,7 @@ def report_changed_file(session: Session, file: KnownFile) -> None:
 
 
 def list_datasets(capture: Capture) -> tuple[str | None, dict[int, str]]:
-    """Return the node id of the dataset that a capture wrote, and by scan the node ids of the datasets that it read."""
+    """Return the node id of the dataset that a capture wrote, and the node ids of the datasets that it read, by scan."""
     sink = capture.manifest.sink
     names = {source.source: _make_dataset_id(source) for source in capture.manifest.sources}
     scans = {operator.id: names[operator.source] for operator in list_scans(capture) if operator.source is not None}
@@ -89,17 +89,17 @@ def list_scans(capture: Capture) -> list[Operator]:
 
 
 def list_needed_names(scan: Operator, attributes: Needed) -> Names:
-    """Return the columns of its file that a scan must provide."""
+    """Return the names of the columns that a scan must read from its file. None stands for all columns."""
     return None if attributes is None else frozenset(column.name.lower() for column in scan.attributes if column.attr in attributes)
 
 
 def translate_to_writer(source: Source, sink: Sink, names: Names) -> Names:
-    """Return the columns under their names at the writer. None stands for all columns."""
+    """Return the names of a reader's columns at the writer of the file. None stands for all columns."""
     return None if names is None else get_format(source.format).translate_to_writer(source, sink, names)
 
 
 def find_attributes(sink: Sink, names: Names) -> Needed:
-    """Return the attributes of the columns with these names. A column that was not written has no value from any record."""
+    """Return the attributes of the written columns with these names. None stands for all columns."""
     if names is None or not sink.columns:
         return None
     return frozenset(column.attr for column in sink.columns if column.name.lower() in names)
@@ -110,7 +110,10 @@ def _make_dataset_id(part: Source | Sink) -> str:
 
 
 def has_same_numbering(sink: Sink, source: Source) -> bool:
-    """Return whether writer and reader number the records of a file alike. A header that only one of them knows shifts all records."""
+    """Return whether the writer and the reader give the same numbers to records.
+
+    A header that only one of them skips shifts all numbers.
+    """
     try:
         return get_format(sink.format).describe_numbering(sink.options) == get_format(source.format).describe_numbering(source.options)
     except UnsupportedError:
@@ -118,7 +121,7 @@ def has_same_numbering(sink: Sink, source: Source) -> bool:
 
 
 def has_shape_numbering(shape: Shape, source: Source) -> bool:
-    """Return whether the reader numbers the records of a file as the shape does."""
+    """Return whether a reader gives the same numbers to the records of a file as a shape does."""
     reader_shape = Shape.from_source(source)
     if (shape.format, shape.options) == (reader_shape.format, reader_shape.options):
         return True
@@ -131,9 +134,9 @@ def has_shape_numbering(shape: Shape, source: Source) -> bool:
 
 
 def renumber_records(session: Session, table: str, file: KnownFile, source: Source) -> str | None:
-    """Return the records `origin, file, row` of a file in the numbers of a reader that numbers differently. None if these are not known.
+    """Return records `origin, file, row` of a file with the row numbers of a reader that skips other lines. None if they are unknown.
 
-    The two differ by a header, or by lines that one of them drops. Records with the same line are the same record.
+    Records on the same line are the same record.
     """
     of_file = session.make_table(f"SELECT origin, file, row FROM {table} WHERE file = {file.number}")
     session.count_rows(of_file)
@@ -154,7 +157,7 @@ def renumber_records(session: Session, table: str, file: KnownFile, source: Sour
 
 
 def report_numbering(session: Session, file: KnownFile, reader: str) -> None:
-    """Report that the trace ends at a file whose records the writer and the reader number differently."""
+    """Report that the trace ends at a file, because its writer and its reader number records differently."""
     session.report(
         str(file.block.path), f"capture {reader} numbers its records otherwise than they were written (a header, a comment)", "missing"
     )

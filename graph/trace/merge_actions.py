@@ -1,7 +1,7 @@
-"""The effect of MERGE on a row of its table, derived from the records of the row, and only where it is certain.
+"""Derives what MERGE did to a row of its table from the records of the row.
 
-For the path of a trace. A row of the target always has a reference, so a row without one was inserted. A row with a reference to the target
-only was carried over, if every row of the source has records.
+A row of the target always has a reference to the target, so a row without one was inserted. A row that refers only to the target was not
+changed, if every row of the source has records. Uncertain cases have no result.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _SURE = (Behaviour.SOURCE, Behaviour.KEPT)
 
 
 def find_merge_action(session: Session, capture: Capture, begin: str, records_by_scan: Mapping[int, str]) -> str | None:
-    """Return the effect on the rows of a table `begin`, or None if it is uncertain or not the same for all.
+    """Return what MERGE did to the rows of a table `begin`. None if that is uncertain or differs among the rows.
 
-    `records_by_scan` are records by scan.
+    `records_by_scan` are tables of the records that each scan read for these rows.
     """
     sink = capture.manifest.sink
     if sink is None or sink.merge is None:
@@ -39,13 +39,13 @@ def find_merge_action(session: Session, capture: Capture, begin: str, records_by
 
 
 def _find_matched_action(capture: Capture) -> str:
-    """Return the effect on a row that matched. The row may be unchanged if no clause has to apply to it."""
+    """Return the action for a row that matched. If no clause has to apply, the row may be unchanged."""
     is_uncertain = any(problem.kind == "superset" and problem.operator == "MergeIntoCommand" for problem in capture.manifest.problems)
     return "MERGE: matched, and updated or carried over" if is_uncertain else "MERGE: matched and updated"
 
 
 def _has_records(capture: Capture, target: int) -> bool:
-    """Return whether every row of the source is made from records. The sum of no rows, for example, is not."""
+    """Return whether every row of MERGE's source is made from records. A global sum over no rows, for example, is not."""
     for operator in capture.plan.operators.values():
         leaf = not operator.children and operator.id != target
         if (leaf and operator.behaviour not in _SURE) or (operator.behaviour is Behaviour.GROUP and not operator.keys):

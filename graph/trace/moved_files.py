@@ -1,7 +1,7 @@
-"""Follows records of files that a program renamed, moved or copied after a known run wrote them, to places where no known run wrote.
+"""Follows records of files that were renamed, moved or copied after a captured run wrote them.
 
-For the walks. The answer reports two files that are only likely to be the same. If several files may be the written one, the trace ends
-there and the answer names them.
+If two files are only likely to be the same, the answer reports that. If several files may be the written one, the trace ends there and the
+answer names them.
 """
 
 from __future__ import annotations
@@ -23,15 +23,12 @@ _SHOWN = 3
 
 
 def find_former_files(session: Session, files: Iterable[KnownFile]) -> dict[int, int]:
-    """Return the numbers of the written files, by the numbers of the files that they are now.
-
-    No capture wrote `files` at their current place.
-    """
+    """Return the numbers of the originally written files, by the numbers of the moved or copied `files`."""
     return {number: written_file.number for number, written_file in find_origins(session, files).items()}
 
 
 def find_origins(session: Session, files: Iterable[KnownFile]) -> dict[int, KnownFile]:
-    """Return the written files, by the numbers of the files that they are now. No capture wrote `files` at their current place."""
+    """Return the originally written files, by the numbers of the moved or copied `files`."""
     by_block = {file.block: file for file in files if get_format(file.shape.format).in_files}
     moves = session.store.catalog.moves.origins(session.tenant, by_block) if by_block else {}
     return {
@@ -42,7 +39,7 @@ def find_origins(session: Session, files: Iterable[KnownFile]) -> dict[int, Know
 
 
 def find_later_files(session: Session, files: Iterable[KnownFile]) -> dict[int, list[KnownFile]]:
-    """Return the moved or copied files elsewhere that captures read, by the numbers of the original `files`."""
+    """Return the moved or copied files that captures read, by the numbers of the original `files`."""
     blocks = [file.block for file in files if get_format(file.shape.format).in_files]
     moves = session.store.catalog.moves.destinations(session.tenant, blocks) if blocks else {}
     files_by_original: dict[int, list[KnownFile]] = {}
@@ -54,7 +51,7 @@ def find_later_files(session: Session, files: Iterable[KnownFile]) -> dict[int, 
 
 
 def renumber_files(session: Session, table: str, numbers: Mapping[int, int]) -> str:
-    """Return the records of a table `origin, file, row` in some files, with other numbers for these files."""
+    """Return the records `origin, file, row` of some files, with other file numbers. `numbers` maps old numbers to new."""
     in_memory = session.get_columns(table)
     if in_memory is not None:
         rows = memory_tables.taken(memory_tables.chosen(in_memory, ["origin", "file", "row"]), np.isin(in_memory["file"], list(numbers)))
@@ -67,7 +64,7 @@ def renumber_files(session: Session, table: str, numbers: Mapping[int, int]) -> 
 
 
 def _find_written_files(session: Session, moves: Mapping[FileBlock, Move]) -> dict[FileBlock, KnownFile]:
-    """Return the written file of each move that is known. The answer names the other moves, and those that are not certain."""
+    """Return the originally written file of each move. Report moves that are unknown or uncertain."""
     written_files: dict[FileBlock, KnownFile] = {}
     known_blocks = [move.written[0] for move in moves.values() if move.evidence is not Evidence.UNKNOWN]
     writers = session.store.catalog.writers(session.tenant, known_blocks)
@@ -101,7 +98,6 @@ def _format_blocks(files: Sequence[FileBlock]) -> str:
 
 
 def _find_reader_file(session: Session, block: FileBlock) -> KnownFile | None:
-    """Return a file in the shape of the first capture that read it."""
     for capture in map(session.get_capture, session.store.catalog.readers(session.tenant, [block]).get(block, ())):
         for source in capture.manifest.sources:
             entry = capture.files_of(source).of(block)
@@ -112,7 +108,6 @@ def _find_reader_file(session: Session, block: FileBlock) -> KnownFile | None:
 
 
 def _check_numbering(session: Session, file: KnownFile, written_file: KnownFile) -> bool:
-    """Return whether both files number their records alike. If not, the answer says that the trace ends there."""
     try:
         numbering, written_numbering = (
             get_format(side.shape.format).describe_numbering(dict(side.shape.options)) for side in (file, written_file)

@@ -1,7 +1,7 @@
-"""Files of a dataset outside of its folder, in partitions of a table with a location of their own.
+"""Finds files of a table outside of its folder, in partitions with a location of their own.
 
-For the selection of the records that a trace begins with. Only the table's catalog knows these locations, and a trace does not ask it. The
-files are those that the last run read. An answer that searched them reports this.
+Only the table's catalog knows these locations, and a trace does not ask it. Instead, the trace uses the files that the last captured run
+read, and its answer reports this.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST = 100_000  # files of a table that are checked
 def find_files_outside(
     session: Session, dataset: Dataset, shape: Shape, inside_files: Sequence[KnownFile], paths: Sequence[str]
 ) -> list[KnownFile]:
-    """Return files of a dataset outside of its folder: those at `paths`, as runs knew them, or all known ones without paths."""
+    """Return the files of a dataset outside of its folder. With `paths`, return only the files at these paths."""
     if not shape.partitions or get_format(shape.format).is_table:
         return []
     inside_paths = {file.block.path for file in inside_files}
@@ -54,7 +54,6 @@ def _find_named_files(session: Session, dataset: Dataset, shape: Shape, path: st
 
 
 def _list_files_outside(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
-    """Return the files outside of the folder that the last reader of the dataset read."""
     capture = session.store.catalog.datasets.latest(session.tenant, dataset.id, "source")
     if capture is None:
         return []

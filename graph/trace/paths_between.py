@@ -1,7 +1,7 @@
-"""Finds the datasets on the paths between two datasets, which are all that a trace with a target has to follow.
+"""Finds the datasets on the paths between two datasets. A trace with a target follows only these.
 
-For `engine`. The search uses captures and the graph, goes from both ends alternately, and stops as soon as one end has nothing further. A
-trace of a small pipeline has the cost of that pipeline, in a lake of any size.
+The search uses captures and the graph. It alternates between both ends, and stops when one end has no further datasets. Its cost depends on
+the pipeline between the ends, not on the number of datasets in the lake.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BATCH = 1_000  # datasets per query to the graph
 
 
 class _SearchSide:
-    """The datasets that are reached from one end: downstream, or upstream."""
+    """The datasets that are reached from one end of the search: downstream from the start, or upstream from the target."""
 
     def __init__(self, session: Session, graph: GraphStore | None, start: str, *, forward: bool) -> None:
         self._session = session
@@ -33,7 +33,10 @@ class _SearchSide:
         self.predecessors: dict[str, set[str]] = {}  # dataset → its predecessors in the search
 
     async def weight(self, most_datasets: int) -> int:
-        """Return the number of datasets reached and to be reached by the next step, counted up to `most_datasets` for each dataset."""
+        """Return the number of reached datasets and of the datasets that the next step would reach.
+
+        At most `most_datasets` are counted for each dataset.
+        """
         catalog, sample = self._session.store.catalog.datasets, list(islice(self.frontier, _LOOKED_AT))
         fan = await asyncio.to_thread(catalog.fan, self._session.tenant, sample, forward=self._forward, most=most_datasets)
         return len(self.visited) + fan
@@ -49,7 +52,7 @@ class _SearchSide:
         self.visited |= self.frontier
 
     def list_datasets_to(self, goal: str) -> set[str]:
-        """Return the reached datasets that lead to the goal, with the goal."""
+        """Return the reached datasets that lead to `goal`, and `goal` itself."""
         leading, queue = {goal}, [goal]
         while queue:
             unvisited = self.predecessors.get(queue.pop(), set()) - leading
@@ -75,7 +78,6 @@ class _SearchSide:
         return successors
 
     async def _read_neighbours(self, ids: Collection[str]) -> dict[str, set[str]]:
-        """Return the graph's neighbours of each node, in the direction of this side."""
         assert self._graph is not None  # noqa: S101  # the caller looked
         direction = Direction.DOWNSTREAM if self._forward else Direction.UPSTREAM
         neighbours: dict[str, set[str]] = {}
@@ -108,7 +110,7 @@ async def _search_datasets(session: Session, graph: GraphStore | None, start: st
 async def _pick_lighter_side(start_side: _SearchSide, target_side: _SearchSide) -> _SearchSide:
     """Return the side whose next step costs less.
 
-    A table with thousands of readers is better reached from the other side, without counting them all.
+    A table with thousands of readers is better reached from its other side. The count stops early, so the readers are not all counted.
     """
     most_datasets = _COUNTED
     while True:

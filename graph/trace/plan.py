@@ -1,7 +1,7 @@
-"""The plan of a capture, for traces: operators by id, boundaries by operator, and the columns that each operator must provide.
+"""The plan of a capture: operators by id, boundaries by operator, and the columns that each operator must provide.
 
-This module carries down C, the chosen columns of a witness (docs: semantics). None stands for all columns. An opaque operator passes None
-down: the witness may get larger, but never too small.
+For a witness of chosen columns, this module computes which columns each operator below must provide. None stands for all columns. An
+operator with unknown behaviour needs all columns: the witness may get larger, but never too small.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _CONDITIONAL = frozenset({Behaviour.FILTER, Behaviour.JOIN, Behaviour.MATCH, Beh
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A `ref` column of a kept boundary: its name, and the operator whose records it references."""
+    """A `ref` column of a kept boundary: its name, and the operator to whose rows it refers."""
 
     name: str
     operator: int
 
 
 class Plan:
-    """The plan of a manifest: immutable, and shared between traces."""
+    """The plan of a manifest. Immutable, and shared between traces."""
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
@@ -51,12 +51,12 @@ class Plan:
         return next((boundary for boundary in self.manifest.boundaries if boundary.boundary == number), None)
 
     def boundary(self, operator: Operator) -> Boundary | None:
-        """Return the boundary of an operator that has rows of its own: a group, a window, a match with a condition."""
+        """Return the boundary with the own rows of an operator: a group, a window, a semi-join with a condition, or a cache."""
         candidates = (self._boundaries.get((kind, operator.id)) for kind in _ROW_KINDS)
         return next((boundary for boundary in candidates if boundary is not None), None)
 
     def match(self, operator: Operator) -> Boundary | None:
-        """Return the boundary of the rows that join a row: those of a semi-join's right side, or of a subquery."""
+        """Return the boundary with the right side of a semi-join, or with the rows of a scalar subquery."""
         return self._boundaries.get(("match", operator.id))
 
     def check(self, operator: Operator) -> Boundary | None:
@@ -64,20 +64,19 @@ class Plan:
         return self._boundaries.get(("check", operator.id))
 
     def choice(self, operator: Operator) -> Boundary | None:
-        """Return the boundary above an aggregate that has the rows which `first` and its like took of each group."""
+        """Return the boundary above an aggregate that has the rows chosen by `first`, `last` or `any_value`."""
         return self._boundaries.get(("chosen", operator.id))
 
     def knows_branches(self, operator: Operator) -> bool:
-        """Return whether the capture records the rows that pass an OR by another branch and need no match of this existence join."""
+        """Return whether the capture records which rows pass an OR without a match of this existence join."""
         return any(column.operator == operator.id for boundary in self.manifest.boundaries for column in list_branches(boundary))
 
     def has_own_rows(self, operator: Operator) -> bool:
-        """Return whether a reference to the operator names a row or a group. Otherwise it names matches, or a subquery's row."""
+        """Return whether a reference to the operator names one row or group. Otherwise it names matches, or a subquery's row."""
         is_own_kind = operator.behaviour in {Behaviour.SOURCE, Behaviour.GROUP, Behaviour.WINDOW}
         return is_own_kind or self.boundary(operator) is not None
 
     def children(self, operator: Operator) -> list[Operator]:
-        """Return the children of an operator, left to right."""
         return [self.operators[child] for child in operator.children]
 
     def upstream(self, operator: Operator) -> Iterator[Operator]:
@@ -92,11 +91,10 @@ class Plan:
                 queue.extend(reversed(self.operators[identifier].inputs))
 
     def scans(self, operator: Operator) -> list[Operator]:
-        """Return the source operators that feed an operator, each once."""
         return [source for source in self.upstream(operator) if source.behaviour is Behaviour.SOURCE]
 
     def between_windows(self, operator: Operator) -> bool:
-        """Return whether the operator is between two windows. The upper one may need only some columns of the lower one."""
+        """Return whether the operator is between two windows. The upper window may need only some columns of the lower window."""
         windows_above = (
             window_operator
             for window_operator in self.operators.values()
@@ -110,7 +108,7 @@ class Plan:
         )
 
     def type_of(self, operator: Operator, attr: int) -> str | None:
-        """Return Spark's type of an attribute that is made at an operator or below it, or None if it is made elsewhere."""
+        """Return Spark's type of an attribute that the operator or an operator below it defines. None if no such operator defines it."""
         for feeding_operator in self.upstream(operator):
             types = {column.attr: column.type for column in feeding_operator.attributes} | {
                 definition.attr: definition.type for definition in feeding_operator.defines
@@ -120,27 +118,29 @@ class Plan:
         return None
 
     def find_operators_above(self, scans: Iterable[int]) -> frozenset[int]:
-        """Return the ids of the scans and of the operators that they feed."""
         scan_ids = set(scans)
         return frozenset(
             o.id for o in self.operators.values() if any(feeding_operator.id in scan_ids for feeding_operator in self.upstream(o))
         )
 
     def find_unread_windows(self, window: Operator) -> frozenset[int]:
-        """Return the windows next below, with only projections in between, whose results this one does not read.
+        """Return the windows directly below, through projections only, whose results this window does not read.
 
-        All count as one window.
+        The semantics treats all of them as one window.
         """
         if window.id not in self._unread:
             self._unread[window.id] = frozenset(self._compute_unread_windows(window))
         return self._unread[window.id]
 
     def skippable(self, window: Operator) -> frozenset[int]:
-        """Return a window (or its limit) and the windows next below, with only projections in between."""
+        """Return the ids of a window and of the windows directly below it, through projections only."""
         return frozenset({window.id, *(operator.id for operator in self._chain(window) if operator.behaviour is Behaviour.WINDOW)})
 
     def list_carried_columns(self, operator: Operator, inputs: Needed, row_branches: Branches = ()) -> dict[int, Needed]:
-        """Return the columns that each operator below must provide if `operator` needs `inputs`, for rows of these branches."""
+        """Return the columns that each operator below must provide if `operator` needs the columns `inputs`.
+
+        `row_branches` restricts the result to rows of these branches.
+        """
         key = (operator.id, inputs, row_branches)
         if key not in self._carried:
             needed_by_operator: dict[int, Needed] = dict.fromkeys(operator.inputs, inputs)
@@ -173,7 +173,6 @@ class Plan:
             read_attributes = find_needs(operator, read_attributes)
 
     def _chain(self, window: Operator) -> Iterator[Operator]:
-        """Yield the operators below a window, down to the first that is neither a window nor works row by row."""
         operator = window
         while len(operator.children) == 1:
             operator = self.operators[operator.children[0]]
@@ -182,9 +181,9 @@ class Plan:
             yield operator
 
     def _order_inputs_first(self, root: int) -> dict[int, None]:
-        """Order operators after all that feed them, otherwise in preorder. Several operators may refer to one.
+        """Return operator ids so that each operator follows all of its inputs. Otherwise the order is preorder.
 
-        The order is computed without recursion, because a plan may be deeper than Python's stack.
+        There is no recursion, because a plan may be deeper than Python's stack.
         """
         ordered_ids: dict[int, None] = {}
         stack = [(root, False)]
@@ -199,13 +198,12 @@ class Plan:
 
 
 def list_references(boundary: Boundary) -> list[Column]:
-    """Return the `ref` columns of a boundary, named as in the kept table."""
     columns = (column for column in boundary.columns if column.role == "ref" and column.operator is not None)
     return [Column(f"r{index}", column.operator) for index, column in enumerate(columns) if column.operator is not None]
 
 
 def format_columns(alias: str, columns: Iterable[Column]) -> str:
-    """Return columns of a table with an alias as SQL for a SELECT, each after a comma."""
+    """Return columns as SQL for a SELECT, each with the table alias and a leading comma."""
     return "".join(f", {alias}.{column.name}" for column in columns)
 
 
@@ -214,13 +212,13 @@ def list_names(columns: Iterable[Column]) -> list[str]:
 
 
 def list_partitions(boundary: Boundary) -> list[Column]:
-    """Return the `partition` columns of a window: the partition of a row before a limit of ranks dropped rows from it."""
+    """Return the `partition` columns of a window boundary, which name the partition before a limit of ranks dropped rows."""
     columns = (column.operator for column in boundary.columns if column.role == "partition")
     return [Column(f"partition{operator}", operator) for operator in columns if operator is not None]
 
 
 def list_branches(boundary: Boundary) -> list[Column]:
-    """Return the `branch` columns of a boundary: the projection of an Expand that made a row, or whether the row needs no match (1)."""
+    """Return the `branch` columns of a boundary: the projection of an Expand that made a row, or 1 if a row needs no match."""
     columns = (column.operator for column in boundary.columns if column.role == "branch")
     return [Column(f"branch{operator}", operator) for operator in columns if operator is not None]
 
@@ -257,7 +255,7 @@ def find_needs(operator: Operator, provided: Needed, branch: int | None = None) 
 
 
 def select_definitions(operator: Operator, provided: Needed) -> list[Definition]:
-    """Return the definitions of an operator for the attributes `provided`."""
+    """Return the definitions with which an operator computes the attributes `provided`."""
     return [definition for definition in operator.defines if provided is None or definition.attr in provided]
 
 
@@ -270,7 +268,7 @@ def _remove_defined(operator: Operator, provided: frozenset[int]) -> frozenset[i
 
 
 def find_window_reads(window: Operator, definitions: Iterable[Definition]) -> frozenset[int]:
-    """Return the attributes that a window reads for some of its results."""
+    """Return the attributes that a window reads to compute some of its results."""
     return (
         list_attributes(d.expr for d in definitions)
         | list_attributes(window.partition)

@@ -1,7 +1,7 @@
-"""A user's predicate: DuckDB SQL over the columns of one dataset, and nothing else.
+"""Checks a user's predicate: a condition on one record, in DuckDB SQL over the columns of one dataset.
 
-The predicate is parsed before it is used. Anything but a condition on one record is refused. For example, a subquery could read any file of
-this machine, and `repeat` or `range` could fill its memory. Only the functions in `functions` are allowed.
+Everything else is refused. For example, a subquery could read any file of this machine, and `repeat` or `range` could fill its memory. Only
+the functions in `functions` are allowed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FRAME = "SELECT 1 FROM t WHERE (\n{}\n)"
 
 
 def check_predicate(database: Database, predicate: str) -> str:
-    """Return the predicate, in parentheses.
+    """Return the predicate in parentheses, if it is safe.
 
     Raises:
         InvalidQueryError: the predicate does not parse, is too long, has other clauses, or uses a function that is not allowed.
@@ -66,7 +66,7 @@ def check_predicate(database: Database, predicate: str) -> str:
 
 
 def _is_encodable(predicate: str) -> bool:
-    """Return whether the predicate can be written as UTF-8, as DuckDB needs it. A command line may contain bytes that are no text."""
+    """Return whether the predicate can be written as UTF-8, as DuckDB requires. A command line may contain invalid text."""
     try:
         predicate.encode()
     except UnicodeEncodeError:
@@ -80,7 +80,6 @@ def list_column_names(database: Database, predicate: str) -> frozenset[str]:
 
 
 def _parse_predicate(database: Database, predicate: str) -> dict[str, Any]:
-    """Return the syntax tree of a predicate in its frame, as DuckDB's JSON."""
     row = database.execute("SELECT json_serialize_sql(?)", [_FRAME.format(predicate)]).fetchone()
     try:
         tree: dict[str, Any] = json.loads(row[0]) if row else {"error": True, "error_message": "nothing came back"}
@@ -90,7 +89,7 @@ def _parse_predicate(database: Database, predicate: str) -> dict[str, Any]:
 
 
 def explain_error(error: duckdb.Error, predicate: str, columns: Sequence[str]) -> InvalidQueryError:
-    """Return an error that explains why DuckDB refused a predicate."""
+    """Return an error with the reason why DuckDB refused a predicate, and with similar column names."""
     if unknown_column := _UNKNOWN.match(str(error)):
         similar_names = get_close_matches(unknown_column[1].lower(), [name.lower() for name in columns], 1)
         similar_column = next((name for name in columns if [name.lower()] == similar_names), None)
@@ -124,7 +123,7 @@ def _check_part(part: dict[str, Any], predicate: str) -> None:
 
 
 def _list_parts(tree: Any) -> Iterator[dict[str, Any]]:
-    """Yield every part of an expression, itself first. The function does not recurse, because a thousand levels may be nested."""
+    """Yield an expression and all of its parts. There is no recursion, because a thousand levels may be nested."""
     stack = [tree]
     while stack:
         part = stack.pop()

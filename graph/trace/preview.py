@@ -1,4 +1,4 @@
-"""Pages of the current rows of a dataset, from which a person picks a record to trace."""
+"""Pages of the current rows of a dataset, from which a user selects a record to trace."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ async def preview(
     offset: int = 0,
     origins: bool = False,
 ) -> RowPage:
-    """Return rows `offset` … `offset + first − 1` of the rows that the predicate selects.
+    """Return up to `first` rows that the predicate selects, from the 0-based row `offset` on.
 
-    A dataset that cannot be read has no rows and a note. Rows without an order come by file and row. An order reads all rows that the
-    predicate selects.
+    For a dataset that cannot be read, the page is empty and has a note. Rows without an order are sorted by file and row. An order reads
+    all rows that the predicate selects.
 
     Raises:
-        NotFoundError: the dataset is not known.
+        NotFoundError: there is no such dataset.
         InvalidQueryError: the predicate or the order cannot be used.
     """
     with get_tracer(store).session(tenant) as session:
@@ -53,7 +53,6 @@ async def preview(
 def _read_page(
     session: Session, dataset: Dataset, predicate: str | None, order: RowOrder | None, first: int, offset: int
 ) -> tuple[RowPage, Sequence[KnownFile]]:
-    """Return a page, and the files from which it was chosen."""
     try:
         shape, _ = find_shape(session, dataset)
         dataset_files = list_current_files(session, dataset, shape)
@@ -79,7 +78,7 @@ def _read_page(
 
 
 def _format_order(order: RowOrder | None, columns: Sequence[str]) -> str:
-    """Return the order as SQL, nulls last in both directions; '' without an order."""
+    """Return an ORDER BY clause, nulls last in both directions. Without an order, return an empty string."""
     if order is None:
         return ""
     if order.column not in columns:
@@ -108,7 +107,6 @@ def _select_page(
 
 
 def _count_records(session: Session, shape: Shape, file: KnownFile) -> int:
-    """Return the number of records of a file, from a footer or from lines in memory."""
     return get_format(shape.format).count_records(session.reader, session.database, shape, file.make_read_file())
 
 

@@ -1,7 +1,7 @@
-"""The questions about records: their origin or destination, the rows of a dataset, and the difference between two versions.
+"""The protocol for questions about records: lineage, rows of a dataset, and the difference between two versions.
 
-GraphQL, REST and replays ask them without knowing where the answer is computed. `DirectQuestions` computes it in this process, and the
-service's pool in a process that can be ended.
+GraphQL, REST and replays use the protocol. `DirectQuestions` computes answers in this process. The service computes them in a process that
+can be ended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RowsRequest:
-    """A page of a dataset's rows: `first` rows from the 0-based `offset` on, among the rows that `where` selects, in `order`.
+    """A request for `first` rows of a dataset, from the 0-based `offset` on. `where` selects rows, and `order` sorts them.
 
     `origins`: see `TraceRequest`.
     """
@@ -35,7 +35,7 @@ class RowsRequest:
 
 
 class Questions(Protocol):
-    """Answers questions about the records of a tenant. The methods raise as `trace`, `preview` and `diff` do."""
+    """A service that answers questions about records of a tenant. The methods raise as `trace`, `preview` and `diff` do."""
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
         """Return the origin or the destination of records."""
@@ -48,7 +48,7 @@ class Questions(Protocol):
 
 
 class DirectQuestions:
-    """Answers in this process. `session_factory` serves traces that are expected to read more than `larger_than` rows.
+    """Answers questions in this process. `session_factory` serves traces that are expected to read more than `larger_than` rows.
 
     The modules that answer are loaded with the first question. A command that only asks about the graph does not load them.
     """

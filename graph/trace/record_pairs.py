@@ -1,7 +1,7 @@
-"""A trace as pairs of records: each reached record with the selected record that it belongs to.
+"""Traces many records at once, and returns pairs of a selected record and a record that it leads to.
 
-Exports use it for any number of records. One walk follows all records, and the result is read in batches. So a trace of millions needs no
-more memory than a trace of a few. The path, the missing parts and the exactness are known before the first pair is read.
+Exports use this module for any number of records. One walk follows all records, and the result is read in batches, so memory does not grow
+with the number of pairs. The path, the missing parts and the exactness are computed before the first pair is read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Place = tuple[int, int]  # number of the file, row in it
 class TracedPairs:
     """The result of one trace. Rows are 0-based in their file; `files` lists every file of the trace, by number.
 
-    `datasets` were reached as a whole, through hops that are known by datasets only. All of them belong to every selected record.
+    `datasets` were reached as a whole, through hops that are known by datasets only. Each of them belongs to every selected record.
     """
 
     dataset: str
@@ -50,7 +50,7 @@ class TracedPairs:
     _uncertain_pairs: str | None
 
     def line_numbers(self, number: int) -> Longs | None:
-        """Return the 1-based line of each record of a text file. None for other formats, and if the file cannot be read any more."""
+        """Return the 1-based line of each record of a text file. None for other formats, and for files that cannot be read."""
         file = self.files[number]
         try:
             return get_format(file.shape.format).find_line_numbers(self._session.reader, file.make_read_file(), file.shape)
@@ -58,17 +58,17 @@ class TracedPairs:
             return None
 
     def read_selected(self) -> Iterator[Place]:
-        """Yield the records that the trace began with, by file and row."""
+        """Yield file and row of each record that the trace began with."""
         return self._read_batches(f"SELECT file, row FROM {self._begin} ORDER BY origin")
 
     def read_reached(self) -> Iterator[Place]:
-        """Yield the reached records that the trace did not begin with, each once."""
+        """Yield file and row of each reached record, once, without the records that the trace began with."""
         return self._read_batches(
             f"SELECT DISTINCT file, row FROM {self._pairs} p ANTI JOIN {self._begin} b USING (file, row) ORDER BY file, row"
         )
 
     def read_pairs(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yield selected file and row, reached file and row. Each pair comes once, and no record is paired with itself."""
+        """Yield tuples of selected file and row, reached file and row. Each pair occurs once. No record is paired with itself."""
         return self._read_batches(
             f"SELECT b.file, b.row, p.file, p.row FROM {self._pairs} p JOIN {self._begin} b USING (origin){self._query_other_pairs}"
         )
@@ -81,7 +81,7 @@ class TracedPairs:
         )
 
     def uncertain_pairs(self) -> Iterator[tuple[int, int, int]]:
-        """Yield the selected file and row, with a file in which the reached record is not known any more."""
+        """Yield the file and row of a selected record, and a file in which the row of the reached record is unknown."""
         if self._uncertain_pairs is None:
             return iter(())
         return self._read_batches(
@@ -100,7 +100,7 @@ class TracedPairs:
 
 @asynccontextmanager
 async def trace_pairs(graph: GraphStore | None, store: AssociationStore, tenant: str, request: TraceRequest) -> AsyncIterator[TracedPairs]:
-    """Trace records, each on its own, in one walk. The request's `limit` and `values` are ignored.
+    """Trace all selected records in one walk, and keep their results apart. The request's `limit` and `values` are ignored.
 
     Read the iterators of the result one after the other. Raises as `trace` does.
     """

@@ -1,4 +1,4 @@
-"""Locates the records of a scan: turns references into files and rows."""
+"""Translates references to a scan into files and rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FEW = 16
 
 
 def locate_references(session: Session, capture: Capture, source: Source, references: str) -> str:
-    """Return the records of references as a table `origin, ref, file, row`. `row` is null if it is not known any more."""
+    """Return the records of references as a table `origin, ref, file, row`. `row` is null if it can no longer be determined."""
     refs = session.get_columns(references)
     if get_format(source.format).spans_ordinals:
         return _locate_in_one_file(session, capture, source, references, refs)
@@ -39,7 +39,7 @@ def locate_references(session: Session, capture: Capture, source: Source, refere
 
 
 def _locate_in_one_file(session: Session, capture: Capture, source: Source, references: str, refs: Columns | None) -> str:
-    """Locate references to a source that is one file. A reference is then the number of a record."""
+    """Locate references to a source that is one file. Such a reference is the row number."""
     place = _map_ordinal(session, capture, source, 0)
     number = -1 if place is None else place[0]
     if number >= 0 and (keys := session.files[number].keys) is not None:
@@ -54,13 +54,12 @@ def _locate_in_one_file(session: Session, capture: Capture, source: Source, refe
 
 
 def _report_shared_numbers(session: Session, file: KnownFile, refs: Longs | None) -> None:
-    """Report keys of a table that share a number, among the rows that are referred to (None: among all)."""
+    """Report two keys of a table that share a number, among the rows in `refs` (None: among all rows)."""
     if file.keys is not None and file.keys.has_shared_numbers(None if refs is None else set(refs[refs >= 0].tolist())):
         session.report(file.block.path, "two keys of its rows have one number: the rows of both are taken for one", "superset")
 
 
 def _locate_in_memory(session: Session, capture: Capture, source: Source, references: Columns) -> Columns | None:
-    """Locate references in memory. Return None if a row cannot be known."""
     ordinal = references["ref"] >> POSITION_BITS
     ordinals = memory_tables.values(ordinal)
     numbers, bases = np.full(len(ordinals), -1, np.int64), np.zeros(len(ordinals), np.int64)
@@ -77,14 +76,13 @@ def _locate_in_memory(session: Session, capture: Capture, source: Source, refere
 
 
 def _list_ordinals(session: Session, source: Source, files: SourceFiles, references: str) -> list[int]:
-    """Return the ordinals that occur. If there are few files, all ordinals are returned, because a query costs more."""
+    """Return the ordinals that occur in references. For few files, return all ordinals, because a query costs more."""
     if get_format(source.format).counts_from_file and len(files) <= _FEW and all(file.ordinals == 1 for file in files):
         return [file.ordinal for file in files]
     return [row[0] for row in session.database.execute(f"SELECT DISTINCT ref >> 40 FROM {references} ORDER BY 1").fetchall()]
 
 
 def _map_ordinal(session: Session, capture: Capture, source: Source, ordinal: int) -> tuple[int, int | None] | None:
-    """Return the file of an ordinal, and the number of the record with which its positions begin."""
     files = capture.files_of(source)
     entry = files.at(ordinal)
     if entry is None:
@@ -100,7 +98,7 @@ def _map_ordinal(session: Session, capture: Capture, source: Source, ordinal: in
 
 
 def find_first_of_split(session: Session, file: KnownFile, shape: Shape, start: int) -> int | None:
-    """Return the number of the first record of a split. If the file does not show it any more, report that and return None."""
+    """Return the row number of the first record of a split. If the file has changed, report that and return None."""
     try:
         return get_format(shape.format).find_first_of_split(session.reader, file.make_read_file(), shape, start)
     except (SourceChangedError, UnsupportedError, OSError) as error:

@@ -1,7 +1,7 @@
-"""The keys of table rows that are not one integer, as the runs that read the table recorded them.
+"""The recorded keys of table rows whose key is not one integer.
 
-The keys serve to read such rows again, and to report two keys that share a number. A recorded key is ignored if it does not produce the
-number that is recorded with it.
+The keys serve to read such rows again, and to find two keys with the same number. A key that does not hash to the number recorded with it
+is ignored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST = 1_000_000  # rows of a key table that are read together
 
 
 class KeyBook:
-    """The recorded keys of one table. `captures` are the captures of the trace that read it."""
+    """The recorded keys of one table. `captures` are the captures of the trace that read the table."""
 
     def __init__(self, session: Session, block: FileBlock, columns: tuple[KeyColumn, ...]) -> None:
         self.captures: dict[str, None] = {}
@@ -37,7 +37,7 @@ class KeyBook:
         self._block = block
 
     def find_keys(self, positions: Collection[int]) -> dict[int, bytes | None]:
-        """Return the known keys of numbers. None stands for a number that two keys share."""
+        """Return the recorded keys with these numbers. None stands for a number that two keys share."""
         keys = self.find_trace_keys(positions)
         if missing_numbers := set(positions).difference(keys):
             session = self._session
@@ -50,7 +50,7 @@ class KeyBook:
         return keys
 
     def has_shared_numbers(self, positions: Collection[int] | None) -> bool:
-        """Return whether two keys in the captures of the trace share one of these numbers, or any number."""
+        """Return whether two recorded keys share one of the numbers in `positions` (None: any number)."""
         if positions is not None and len(positions) <= _FEW:
             return None in self.find_trace_keys(positions).values()
         session = self._session
@@ -63,7 +63,7 @@ class KeyBook:
         return False
 
     def find_trace_keys(self, positions: Collection[int]) -> dict[int, bytes | None]:
-        """Return the keys of numbers, from the captures of the trace alone."""
+        """Return the keys with these numbers, from the captures of the trace alone."""
         keys: dict[int, bytes | None] = {}
         for name in self.captures:
             self._add_keys(keys, name, positions)
@@ -78,7 +78,6 @@ class KeyBook:
                 keys[position] = key if keys.get(position, key) == key else None
 
     def _list_key_tables(self, capture: Capture) -> Iterator[tuple[Path, int]]:
-        """Return the key tables of a capture for this table, and the number of words in a part of a key there."""
         for boundary in capture.manifest.boundaries:
             number = capture.plan.operators[boundary.operator].source if boundary.kind == "keys" else None
             if number is not None and capture.files_of(capture.source(number)).of(self._block) is not None:

@@ -1,6 +1,6 @@
-"""The values of the records that references to a scan name.
+"""Reads the values of records that references to a scan name.
 
-Source files are read now, and only if they are what the run read.
+The source files are read now, and only if they have not changed since the run read them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from headwater.graph.trace.session import Capture, Session
 
 
 def make_scan_table(session: Session, capture: Capture, operator: Operator, references: str, attributes: Mapping[int, str]) -> str:
-    """Make a table `ref, a<attribute> …` of the records in `references` (`origin, ref`). `attributes` has Spark's type of each.
+    """Make a table `ref, a<attribute> …` with values of the records in `references` (a table `origin, ref`).
+
+    `attributes` maps each attribute to its Spark type.
 
     Raises:
-        SourceChangedError: a file with these records is not what it was.
-        Untranslatable: the records are not known any more, or their files hold something else than Spark read.
+        SourceChangedError: a file with these records has changed.
+        Untranslatable: the rows can no longer be determined, or DuckDB would read other values than Spark.
     """
     source = capture.source(operator.source)
     places = locate_references(session, capture, source, references)
@@ -50,7 +52,6 @@ def make_scan_table(session: Session, capture: Capture, operator: Operator, refe
 
 
 def _list_files(session: Session, places: str) -> list[int]:
-    """The files of located records, by number."""
     in_memory = session.get_columns(places)
     if in_memory is not None:
         return [int(file) for file in values(in_memory["file"])]

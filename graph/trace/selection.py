@@ -1,4 +1,4 @@
-"""The records that a trace begins with, and records read back for an answer."""
+"""Selects the records that a trace begins with, and reads the values of records for an answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Place = tuple[int, int]  # number of the file, row in it
 
 @dataclass(frozen=True, slots=True)
 class ReadRecords:
-    """Records that were read, in the order of their places, and their columns."""
+    """Records with their values, by place, and the names of their columns."""
 
     columns: Sequence[str]
     records: Mapping[Place, TracedRecord]
@@ -46,7 +46,7 @@ def select_records(
 
     Raises:
         InvalidQueryError: the predicate cannot be used, or a row is beyond its file.
-        NotFoundError: `rows` names a file that is not the dataset's.
+        NotFoundError: `rows` names a file that does not belong to the dataset.
     """
     places = find_places(files, rows)
     read_files = [file for file in files if not rows or file.number in {number for number, _ in places}]
@@ -69,11 +69,11 @@ def select_records(
 def read_places(
     session: Session, shape: Shape, files: Sequence[KnownFile], rows: Sequence[tuple[str, int]], *, values: bool = True
 ) -> ReadRecords:
-    """Read a few records by place, without a table. Without `values`, only the footers of Parquet files are read.
+    """Read a few records by file and row, without a table. Without `values`, only the footers of Parquet files are read.
 
     Raises:
         InvalidQueryError: a row is beyond its file.
-        NotFoundError: `rows` names a file that is not the dataset's.
+        NotFoundError: `rows` names a file that does not belong to the dataset.
     """
     places = find_places(files, rows)
     read_files = [file for file in files if file.number in {number for number, _ in places}]
@@ -96,7 +96,7 @@ def read_places(
 
 
 def group_by_shape(shape: Shape, files: Sequence[KnownFile]) -> dict[Shape, list[KnownFile]]:
-    """Group files by the shape to read them in: the shape of their dataset, or for line formats the file's own."""
+    """Group files by the shape in which to read them: the dataset's shape, or the file's own shape for line formats."""
     files_by_shape: dict[Shape, list[KnownFile]] = {}
     for file in files:
         files_by_shape.setdefault(file.shape if get_format(shape.format).shaped_by_file else shape, []).append(file)
@@ -104,7 +104,6 @@ def group_by_shape(shape: Shape, files: Sequence[KnownFile]) -> dict[Shape, list
 
 
 def list_records(session: Session, table: str, limit: int | None = None) -> list[TracedRecord]:
-    """Return the records of a table of `select_records`, by file and row."""
     limit_clause = "" if limit is None else f" LIMIT {limit:d}"
     return list(
         _fetch_records(session, session.database.execute(f"SELECT * FROM {table} ORDER BY {FILE}, {ROW}{limit_clause}")).records.values()
@@ -112,7 +111,6 @@ def list_records(session: Session, table: str, limit: int | None = None) -> list
 
 
 def _fetch_records(session: Session, cursor: duckdb.DuckDBPyConnection) -> ReadRecords:
-    """Return the records of a query whose first columns are `__file`, `__row` and `__line`."""
     names = [column[0] for column in cursor.description or ()][3:]  # the first three are __file, __row and __line
     records_by_place: dict[Place, TracedRecord] = {}
     with faults():
@@ -126,7 +124,7 @@ def _fetch_records(session: Session, cursor: duckdb.DuckDBPyConnection) -> ReadR
 
 
 def read_values(session: Session, places: Sequence[tuple[int, int]]) -> list[TracedRecord]:
-    """Read the records at places (number of the file, row), in that order. Report unreadable records and return them without values."""
+    """Read the records at places (number of the file, row), in that order. Report unreadable records, and return them without values."""
     shapes: dict[Shape, list[KnownFile]] = {}
     for number in dict.fromkeys(number for number, _ in places):
         file = session.files[number]
@@ -146,7 +144,7 @@ def read_values(session: Session, places: Sequence[tuple[int, int]]) -> list[Tra
 
 
 def _report_doubts(session: Session, files: Sequence[KnownFile]) -> None:
-    """Report rows of tables that are missing, or differ from what a run read, when they are read for this answer."""
+    """Report rows of database tables that are missing now, or may differ from what the run read."""
     for file in files:
         doubts = file.list_doubts()
         for row, reason in list(doubts.items())[:_MOST_DOUBTS]:
@@ -156,7 +154,7 @@ def _report_doubts(session: Session, files: Sequence[KnownFile]) -> None:
 
 
 def _report_left_out(session: Session, files: Sequence[KnownFile]) -> None:
-    """Report the rows of tables to which a predicate could not be applied."""
+    """Report rows of database tables on which a predicate could not be evaluated."""
     for file in files:
         doubts = file.list_doubts()
         if doubts.get(-1):
@@ -168,7 +166,7 @@ def _report_left_out(session: Session, files: Sequence[KnownFile]) -> None:
 
 
 def list_without_values(session: Session, places: Sequence[Place]) -> list[TracedRecord]:
-    """Return the records without values. Report files that have changed, because their records are not what they were."""
+    """Return the records without values. Report files that have changed, because their rows may be others now."""
     for number in dict.fromkeys(number for number, _ in places):
         file = session.files[number]
         if get_format(file.shape.format).in_files and file.changed:
@@ -177,7 +175,6 @@ def list_without_values(session: Session, places: Sequence[Place]) -> list[Trace
 
 
 def _make_bare_record(session: Session, place: Place) -> TracedRecord:
-    """Return a record without its values."""
     file = session.files[place[0]]
     return TracedRecord(file.dataset, file.block.path, place[1], Grain.RECORD)
 
@@ -185,7 +182,6 @@ def _make_bare_record(session: Session, place: Place) -> TracedRecord:
 def _filter_records(
     session: Session, shape: Shape, files: Sequence[KnownFile], query: str, parameters: list[object], condition: str
 ) -> str:
-    """Make a table of the rows of a query that fulfil a predicate. The query reads files."""
     predicate = check_predicate(session.database, condition)
     try:
         description = session.database.execute(f"SELECT * FROM ({query}) LIMIT 0", parameters).description or ()
@@ -203,7 +199,7 @@ def _filter_records(
 
 
 def _exclude_deleted_rows(session: Session, files: Sequence[KnownFile]) -> str:
-    """Return SQL that leaves out rows which the dataset has deleted; '' if there are none."""
+    """Return SQL that excludes deleted rows of the dataset, or an empty string if there are none."""
     left_out = {file.number: session.deleted_rows[file.number] for file in files if file.number in session.deleted_rows}
     if not left_out:
         return ""
@@ -213,7 +209,7 @@ def _exclude_deleted_rows(session: Session, files: Sequence[KnownFile]) -> str:
 
 
 def _find_equal_names(session: Session, shape: Shape, files: Sequence[KnownFile], names: Sequence[str]) -> set[str]:
-    """Return the names, in lower case, that several columns of a file share except for case.
+    """Return column names, in lower case, that several columns of a file share except for case.
 
     DuckDB renames the second column, for example from `a` to `a_1`. `names` are DuckDB's names.
     """
@@ -227,7 +223,7 @@ def _find_equal_names(session: Session, shape: Shape, files: Sequence[KnownFile]
 
 
 def _check_names(session: Session, predicate: str, equal_names: Collection[str]) -> None:
-    """Check that a predicate names no column that differs from another in case alone. DuckDB would read the first of them."""
+    """Check that every column in a predicate is unambiguous. Of two columns that differ in case alone, DuckDB would read the first."""
     if ambiguous_names := sorted(list_column_names(session.database, predicate).intersection(equal_names)):
         raise InvalidQueryError(
             f"{ambiguous_names[0]} is the name of several columns, which differ in case alone.",
@@ -237,7 +233,7 @@ def _check_names(session: Session, predicate: str, equal_names: Collection[str])
 
 
 def _read_shapes(session: Session, shapes: Mapping[Shape, Sequence[KnownFile]], places: Sequence[Place]) -> list[ReadRecords | Exception]:
-    """Read records of several datasets in parallel. The result has the reason in place of records that cannot be read."""
+    """Read records of several datasets in parallel. If records of a shape cannot be read, its result is the exception."""
 
     def read(shape: Shape) -> ReadRecords | Exception:
         numbers = {file.number for file in shapes[shape]}
@@ -261,7 +257,6 @@ def _read_shape(database: Database, session: Session, shape: Shape, files: Seque
 
 
 def _check_places(database: Database, session: Session, shape: Shape, files: Sequence[KnownFile], places: Sequence[Place]) -> ReadRecords:
-    """Return the records of Parquet files that exist, without their values."""
     known_footers = read_footers(database, [file.make_read_file() for file in files])
     rows = {file.number: footer.rows for file, footer in zip(files, known_footers, strict=True)}
     existing_places = sorted({place for place in places if place[1] < rows[place[0]]})
@@ -269,30 +264,27 @@ def _check_places(database: Database, session: Session, shape: Shape, files: Seq
 
 
 def list_own_names(session: Session, shape: Shape, files: Sequence[KnownFile], names: Sequence[str]) -> Sequence[str]:
-    """Return the columns under their own names. DuckDB's `names` differ if two columns of a file are equal except for case."""
+    """Return the names of columns in the files. DuckDB's `names` differ if two columns are equal except for case."""
     if not get_format(shape.format).names_columns:
         return names
     return _list_footer_names(read_footers(session.database, [file.make_read_file() for file in files]), shape)
 
 
 def _list_footer_names(known_footers: Sequence[Footer], shape: Shape) -> list[str]:
-    """Return the columns of files and of their folders, each once."""
     return list(dict.fromkeys([*(name for footer in known_footers for name, _ in footer.columns), *(name for name, _ in shape.partitions)]))
 
 
 def list_columns(session: Session, table: str) -> list[str]:
-    """Return the columns of a table."""
     return [column[0] for column in session.database.execute(f"SELECT * FROM {table} LIMIT 0").description or ()]
 
 
 def list_column_types(session: Session, table: str) -> list[tuple[str, str]]:
-    """Return names and types of the dataset's columns in a table of records."""
     description = session.database.execute(f"DESCRIBE {quoted(table)}").fetchall()
     return [(str(entry[0]), str(entry[1])) for entry in description if entry[0] not in {FILE, ROW, LINE}]
 
 
 def find_places(files: Sequence[KnownFile], rows: Sequence[tuple[str, int]]) -> list[Place]:
-    """Return the records that a request names, by number of the file and row.
+    """Return the records that a request names, as number of the file and row.
 
     Raises:
         InvalidQueryError: a row is less than 0.
@@ -311,7 +303,7 @@ def find_places(files: Sequence[KnownFile], rows: Sequence[tuple[str, int]]) -> 
 
 
 def check_rows(session: Session, places: Sequence[Place], counts: Mapping[int, int]) -> None:
-    """Check that no row lies beyond its file. `counts` has the number of rows for each file in which it is known."""
+    """Check that no row is beyond the end of its file. `counts` has the number of rows of some files."""
     _check_found(session, places, [place for place in places if place[1] < counts.get(place[0], place[1] + 1)])
 
 
@@ -324,7 +316,6 @@ def _check_found(session: Session, places: Sequence[Place], existing_places: Col
 
 
 def _group_rows(places: Sequence[Place]) -> WantedRows:
-    """Return the rows of each file, sorted, as the reader takes them."""
     rows: dict[int, set[int]] = {}
     for number, row in places:
         rows.setdefault(number, set()).add(row)

@@ -1,4 +1,4 @@
-"""The state of one trace: its database, its files, and the limits of its answer."""
+"""The state of one trace: its database, its files, and the reasons why its answer is not exact."""
 
 from __future__ import annotations
 
@@ -56,13 +56,12 @@ class Capture:
         return next(source for source in self.manifest.sources if source.source == number)
 
     def files_of(self, source: Source) -> SourceFiles:
-        """Return the files of a source that the capture read."""
         return self.read[source.source]
 
 
 @dataclass(frozen=True)
 class KnownFile:
-    """A file block of the trace, by number. `dataset` is a node id."""
+    """A file of the trace, in one state, with a number. `dataset` is a node id."""
 
     number: int
     block: FileBlock
@@ -77,7 +76,7 @@ class KnownFile:
 
     @cached_property
     def problem(self) -> str | None:
-        """The reason why its records cannot be read as they were, or None."""
+        """Return the reason why the records of the file cannot be read as the run read them. None if they can be read."""
         if unreadable := get_format(self.shape.format).unreadable_reason:
             return unreadable
         if isinstance(self._current_block, str):
@@ -86,7 +85,7 @@ class KnownFile:
 
     @cached_property
     def changed(self) -> str | None:
-        """The difference between the file and the file that the run read. None if they are equal, or the file cannot be checked."""
+        """Return the difference between the file now and the file that the run read. None if they are equal or cannot be compared."""
         if isinstance(self._current_block, str) or self._current_block[1:] == self.block[1:]:
             return None
         recorded_state = f"{self.block.length} bytes, modified at {self.block.modified} ms"
@@ -96,13 +95,12 @@ class KnownFile:
 
     @property
     def real_uri(self) -> str:
-        """The URI of the file that was checked, with links resolved. If that is not known, the name of the file."""
+        """Return the URI of the file with links resolved, or the file's name if its location is unknown."""
         stored = None if isinstance(self._current_block, str) else self._file[1]
         return uri_of(stored.path) if isinstance(stored, LocalFile) else self.block.path
 
     @cached_property
     def _current_block(self) -> FileBlock | str:
-        """The file in its current state, or the reason why the state is not known."""
         try:
             return self._file[0]
         except (UnsupportedError, SourceUnavailableError) as error:
@@ -120,7 +118,7 @@ class KnownFile:
 
     @property
     def is_pinned(self) -> bool:
-        """Whether the storage only returns bytes of the checked content, so that the file cannot change while it is read."""
+        """Return whether the storage guarantees that the content cannot change while it is read."""
         stored = self._file[1]
         return isinstance(stored, RemoteFile) and stored.is_pinned
 
@@ -133,7 +131,7 @@ class KnownFile:
         return replace(self, shape=shape, partition=find_partition_values(self.block.path, shape, {})).make_read_file()
 
     def list_doubts(self) -> dict[int, str]:
-        """Return the rows of a table that could not be read as the run read them, with the reasons; -1 stands for all rows."""
+        """Return the rows of a database table that could not be read as the run read them, with reasons. Row -1 stands for all rows."""
         stored = self._file[1]
         return stored.doubts if isinstance(stored, StoredTable) else {}
 
@@ -141,7 +139,7 @@ class KnownFile:
         """Return the reader's description of the file.
 
         Raises:
-            SourceChangedError: the file is not what it was.
+            SourceChangedError: the file has changed since the run read it.
         """
         if self.problem:
             raise SourceChangedError(f"{self.block.path}: {self.problem}.")
@@ -193,11 +191,10 @@ class Session:
 
     @property
     def traffic(self) -> Traffic:
-        """Requests to remote storage since the trace began."""
+        """Return the number of requests to remote storage since the trace began."""
         return self.store.sources.remote.traffic.since(self._previous_traffic)
 
     def make_table(self, select: str, parameters: list[object] | None = None) -> str:
-        """Make a temporary table from a query, and return its name."""
         name = self.make_name()
         row_count = self.database.execute(f"CREATE TEMP TABLE {name} AS {select}", parameters or []).fetchone()
         self._counts[name] = int(row_count[0]) if row_count else 0
@@ -205,24 +202,23 @@ class Session:
         return name
 
     def take_table(self, local: Session, table: str) -> str:
-        """Copy a table from the session that this one is made from. Without such a session, return the same table."""
+        """Copy a table from the session `local`. An ordinary session shares its tables, and returns the same name."""
         del local
         return table
 
     @property
     def memory_limit(self) -> int:
-        """The number of rows up to which a table is kept in memory; 0 once all tables together are large."""
+        """Return the number of rows up to which a table is kept in memory. 0 once all tables together are large."""
         return self._memory_limit if self._longs < _LONGS else 0
 
     def keep_in_memory(self, columns: Columns) -> str:
-        """Keep a table in memory, and return its name."""
         name = self.database.hold(columns)
         self._longs += memory_tables.count(columns) * len(columns)
         self._counts[name] = memory_tables.count(columns)
         return name
 
     def get_columns(self, table: str) -> Columns | None:
-        """Return the columns of a table of longs in memory. None if the table is large, is a query, or has nulls."""
+        """Return the columns of an integer table in memory. None if the table is large, is a query, or has nulls."""
         in_memory = self.database.columns(table)
         if in_memory is not None or self._counts.get(table, self.memory_limit) >= self.memory_limit:
             return in_memory
@@ -232,7 +228,6 @@ class Session:
         return {name: np.ma.getdata(column).astype(np.int64, copy=False) for name, column in arrays.items()}
 
     def unite_columns(self, tables: Sequence[str], names: Sequence[str]) -> str:
-        """Return these columns of several tables or queries, each row once."""
         in_memory = [self.get_columns(table) for table in tables]
         if all(columns is not None for columns in in_memory):
             return self.keep_in_memory(
@@ -241,7 +236,6 @@ class Session:
         return self.make_table(" UNION ".join(f"SELECT {', '.join(names)} FROM {table}" for table in tables))
 
     def list_files_of(self, tables: Sequence[str]) -> set[int]:
-        """Return the files that have records in tables with a column `file`."""
         in_memory = [(table, self.get_columns(table)) for table in tables]
         numbers = {int(file) for _, columns in in_memory if columns is not None for file in memory_tables.values(columns["file"])}
         if queried := [table for table, columns in in_memory if columns is None]:
@@ -250,29 +244,26 @@ class Session:
         return numbers
 
     def make_name(self) -> str:
-        """Return a new name for a table."""
         self._tables += 1
         return f"t{self._tables}"
 
     def drop_tables_except(self, kept_names: Collection[str | None]) -> None:
-        """Drop all tables except these."""
         for name in [name for name in self._table_names if name not in kept_names]:
             self.database.execute(f"DROP TABLE IF EXISTS {name}")
             self._table_names.remove(name)
 
     def count_rows(self, table: str) -> int:
-        """Return the number of rows of a table."""
         if table not in self._counts:
             row = self.database.execute(f"SELECT count(*) FROM {table}").fetchone()
             return int(row[0]) if row else 0
         return self._counts[table]
 
     def report(self, subject: str, reason: str, effect: str) -> None:
-        """Add a reason why the answer is not exact, once."""
+        """Add a reason why the answer is not exact. A repeated reason is stored once."""
         self.incomplete[Incomplete(subject, reason, effect)] = None
 
     def require_values(self, purpose: str) -> None:
-        """Declare that a step needs values of records. A session may refuse.
+        """Declare that a step needs values of records. A session on Spark refuses.
 
         Raises:
             UnsupportedError: the session refuses.
@@ -280,11 +271,10 @@ class Session:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the lineage is exact. Unreadable values and the name of a version do not change the records."""
+        """Return whether the lineage is exact. Unreadable values and an earlier version do not make it inexact."""
         return all(entry.effect in ("unreadable", "version") for entry in self.incomplete)
 
     def get_capture(self, identifier: str) -> Capture:
-        """Return a published capture."""
         manifest = self.store.brief(self.tenant, identifier)
         cached_capture = self._captures.get(identifier)
         if cached_capture is None or cached_capture.manifest is not manifest:
@@ -300,7 +290,7 @@ class Session:
         return self._table_rows[format_, path]
 
     def refresh(self) -> None:
-        """Learn what other services kept. The answer reports a failure, and captures that nobody can read.
+        """Read captures that other services have published. Report a failure, and captures that cannot be read.
 
         Raises:
             DamagedError: the catalog is damaged.
@@ -315,7 +305,7 @@ class Session:
             self.report("associations", f"what a capture read and wrote may be missing: {error.message}", "missing")
 
     def find_pruned(self, captures: Collection[str]) -> set[str]:
-        """Return those captures whose record lineage was pruned, and report it in the answer."""
+        """Return those captures whose record lineage was pruned, and report them in the answer."""
         pruned_captures = self.store.pruned(self.tenant, captures)
         for identifier, note in pruned_captures.items():
             run = self.get_capture(identifier).manifest.run
@@ -326,10 +316,10 @@ class Session:
         return self.store.table(self.tenant, capture.id, boundary)
 
     def query_rows(self, capture: Capture, boundary: Boundary) -> str:
-        """Return a query of the rows of a boundary's table.
+        """Return a query of the rows in a boundary's kept table.
 
         Raises:
-            DamagedError: the table is not what was written.
+            DamagedError: the checksum of the table is wrong.
         """
         path = self.query_kept_table(capture, boundary.boundary)
         self.kept_tables.check(path)
@@ -337,7 +327,7 @@ class Session:
         return query_kept_rows(path)
 
     def check_scanned(self) -> None:
-        """Check every table that the database has read. Call it after a fault of the database.
+        """Check the checksum of every table that the database has read. Call it after a fault of the database.
 
         Raises:
             DamagedError: a table is damaged.
@@ -346,7 +336,7 @@ class Session:
             check_table(path)
 
     def add_file(self, block: FileBlock, dataset: str, shape: Shape, partition: Mapping[str, object] | None = None) -> KnownFile:
-        """Return the file of a block. The first shape of a file stays valid; later calls add values of partition columns."""
+        """Add a file to the session and return it. The first shape of a file stays valid; later calls add values of partition columns."""
         values = find_partition_values(block.path, shape, partition or {})
         if block not in self._numbers:
             self._numbers[block] = len(self.files)
@@ -368,7 +358,7 @@ class Session:
         return known_file
 
     def get_written_file(self, capture: Capture, index: int) -> KnownFile:
-        """Return the file at a place among the files that a capture wrote."""
+        """Return the file with an index among the files that a capture wrote."""
         return self.add_written_file(capture, capture.files[index])
 
     def add_written_file(self, capture: Capture, kept_file: KeptFile) -> KnownFile:
@@ -384,12 +374,12 @@ def _has_same_numbering(shape: Shape, other_shape: Shape) -> bool:
 
 
 def map_places(session: Session, capture: Capture, numbers: Iterable[int]) -> dict[int, int]:
-    """Map numbers of files in the session to their places among the files that a capture wrote."""
+    """Map file numbers of the session to the indexes of these files in a capture."""
     places = {number: capture.files.place_of(session.files[number].block) for number in numbers}
     return {number: place for number, place in places.items() if place is not None}
 
 
 def format_mapping(value: str, values: Mapping[int, int | None]) -> str:
-    """Return SQL that maps an integer by a CASE, which DuckDB plans much faster than a join."""
+    """Return SQL that maps an integer by a CASE. DuckDB plans a CASE much faster than a join."""
     branches = " ".join(f"WHEN {key} THEN {'NULL' if mapped is None else mapped}" for key, mapped in values.items())
     return f"(CASE {value} {branches} END)::BIGINT" if branches else "NULL::BIGINT"

@@ -1,7 +1,7 @@
 """Earlier states of Delta and Iceberg tables: the files of a snapshot and their rows, from the tables' own metadata.
 
-Used if a trace begins with records at a snapshot, at an instant, or as a run wrote or read them. Captures may not know all files of the
-table, because other programs may have written to it too.
+A trace uses them if it begins at a snapshot, at an instant, or at a run. Captures may not have all files of the table, because other
+programs may have written to it too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HINT = "Name the snapshot itself."
 
 
 def find_table_shape(session: Session, dataset: Dataset) -> Shape | None:
-    """Return how a table's records are read. None if the dataset is not a table with snapshots."""
+    """Return how to read a table with snapshots. None for other datasets."""
     try:
         shape, _ = find_shape(session, dataset)
     except NotFoundError:
@@ -39,11 +39,11 @@ def find_snapshot(
     latest_instant: str | None = None,
     runs: Collection[str] = (),
 ) -> Dataset:
-    """Return the table at a named snapshot, or at an instant. `runs` are the ids of the runs that are known to have made it.
+    """Return the table at a named snapshot, or at an instant. `runs` are the ids of runs that are known to have made the snapshot.
 
     Raises:
         NotFoundError: the snapshot or the table does not exist any more.
-        UnsupportedError: its metadata may not be read, are damaged, or do not determine its rows.
+        UnsupportedError: the metadata may not be read, are damaged, or do not determine the rows.
         SourceUnavailableError: the storage does not return the metadata.
     """
     try:
@@ -65,11 +65,11 @@ def find_snapshot(
 
 
 def find_run_snapshot(session: Session, dataset: Dataset, run: str) -> str:
-    """Return the snapshot of a table that a run wrote, or else the one that it read.
+    """Return the snapshot of a table that a run wrote, or else the snapshot that the run read.
 
     Raises:
         NotFoundError: the run neither wrote the table nor read records of it.
-        UnsupportedError: the snapshot is not known.
+        UnsupportedError: the snapshot is not recorded.
     """
     versions = session.store.catalog.versions
     writer = next((write.capture for write in versions.writes(session.tenant, dataset.id) if write.run == run), None)

@@ -1,4 +1,4 @@
-"""The state that stays warm between traces of one store: a database, indexes of text files, and parsed plans."""
+"""The state that stays in memory between traces of one store: a database, indexes of text files, and parsed plans."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LITTLE = "32MB"  # the answer is read in one pass, so waiting rows may be on di
 
 
 class Tracer:
-    """Opens sessions over one store. Safe to use from several threads; a session belongs to one trace."""
+    """Opens sessions over one store. Safe to use from several threads; each session serves one trace."""
 
     def __init__(self, store: AssociationStore, *, rows_in_memory: int = _ROWS_IN_MEMORY, **config: str | int) -> None:
         self._store = weakref.ref(store)
@@ -57,7 +57,7 @@ class Tracer:
         self._sessions: set[Session] = set()
 
     def interrupt(self) -> None:
-        """Interrupt the statements of all sessions, from another thread. They raise."""
+        """Interrupt the running statements of all sessions, from another thread. The statements raise."""
         for session in list(self._sessions):
             session.database.interrupt()
 
@@ -66,7 +66,6 @@ class Tracer:
 
     @contextmanager
     def session(self, tenant: str) -> Iterator[Session]:
-        """Open a session, with temporary tables of its own."""
         store = self._store()
         assert store is not None  # noqa: S101 - the caller holds the store
         captures = self._captures.setdefault(tenant, {})
@@ -97,14 +96,14 @@ class Tracer:
 
 
 def _close_database(database: duckdb.DuckDBPyConnection) -> None:
-    """Close a database, at the latest when the process ends: the database must release Python objects before Python ends."""
+    """Close a database. It holds Python objects, so it must be closed before Python ends."""
     duck.forget(database)
     database.close()
 
 
 @contextmanager
 def open_sparing_session(store: AssociationStore, tenant: str, *, memory: str = _LITTLE, **config: str | int) -> Iterator[Session]:
-    """Open a session with a database of its own that keeps little in memory, for one large trace."""
+    """Open a session for one large trace, with a database of its own that keeps little in memory."""
     tracer = Tracer(store, rows_in_memory=0, memory_limit=memory, threads=1, **config)
     try:
         with tracer.session(tenant) as session:
@@ -114,7 +113,6 @@ def open_sparing_session(store: AssociationStore, tenant: str, *, memory: str = 
 
 
 def get_tracer(store: AssociationStore) -> Tracer:
-    """Return the tracer of a store. The first call makes it."""
     with _LOCK:
         if store not in _TRACERS:
             _TRACERS[store] = Tracer(store)
@@ -122,7 +120,7 @@ def get_tracer(store: AssociationStore) -> Tracer:
 
 
 def _make_spill_folder(root: Path) -> Path:
-    """Make a folder for the spilled rows of one database, which drops it. DuckDB 1 overwrites rows if two databases share one."""
+    """Make a folder for the spilled rows of one database. DuckDB 1 overwrites rows if two databases share a folder."""
     folder = root / ".spill"
     for old_path in (*folder.glob("*"), *Path(tempfile.gettempdir()).glob(f"{SCRATCH}*")):
         with suppress(FileNotFoundError):  # another database was closed in the meantime

@@ -1,8 +1,8 @@
 """Translates Spark's expressions to DuckDB's, over the records that an association names.
 
-Only expressions that certainly mean the same in both are translated. All others raise `Untranslatable`, and the caller keeps the whole
+Expressions are translated only if they certainly mean the same in both. All others raise `Untranslatable`, and the caller keeps the whole
 group. An attribute is followed down the plan to the leaf that has its value. A leaf is a column of a scan, the output of an inner
-aggregate, or a value that passes through an inner window. Below the nullable side of an outer join every value is null if the side is
+aggregate, or a value that passes through an inner window. On the nullable side of an outer join, every value is null if the row is
 missing.
 """
 
@@ -29,9 +29,9 @@ _OWN_ROWS = frozenset({Behaviour.WINDOW, Behaviour.MATCH, Behaviour.KEPT})  # op
 
 
 class Translator:
-    """Translates expressions over the input of an operator whose boundary has a `ref` or `branch` column for each operator in `columns`.
+    """Translates expressions over the input of an operator. `columns` maps operators to `ref` or `branch` columns of its boundary.
 
-    `needed` collects the leaves: operator → attributes. Their values are expected as `v<operator>.a<attribute>`.
+    `needed` collects the leaves: operator → attributes. The caller's SQL must provide their values as `v<operator>.a<attribute>`.
     """
 
     def __init__(self, plan: Plan, columns: Mapping[int, str]) -> None:
@@ -44,7 +44,7 @@ class Translator:
         """Translate the condition of a join over its inputs.
 
         Raises:
-            Untranslatable: a value in it is not certain.
+            Untranslatable: a value in the condition is not certain.
         """
         if join.condition is None:
             raise Untranslatable(f"{join.text or 'a join'} without a condition")
@@ -58,7 +58,7 @@ class Translator:
         """Translate the expression over the output of `operator`.
 
         Raises:
-            Untranslatable: its value is not certain.
+            Untranslatable: the value of the expression is not certain.
         """
         fn, args = expression.fn, expression.args
         if fn == "attr" and expression.attr is not None:
@@ -77,7 +77,7 @@ class Translator:
         return value
 
     def _refuse_own_forms(self, scan: Operator) -> None:
-        """Refuse text whose values are written in a form of the program's own, because DuckDB reads it differently from Spark."""
+        """Refuse values of text files with custom formats of numbers or dates, because DuckDB reads them differently from Spark."""
         source = next((source for source in self._plan.manifest.sources if source.source == scan.source), None)
         if source is not None and (own_forms := get_format(source.format).list_own_forms(source.options)):
             raise Untranslatable(f"a value that was read with the option {', '.join(own_forms)}")
@@ -112,18 +112,17 @@ class Translator:
         return None if column is None else self._add_leaf(scan, attr, column.type, column.name)
 
     def _list_visible_inputs(self, operator: Operator) -> Sequence[Operator]:
-        """Return the inputs whose columns an operator provides. Columns of a semi-join's right side may have another input's numbers."""
+        """Return the inputs whose columns an operator provides. The right side of a semi-join may reuse attribute numbers."""
         inputs = self._plan.children(operator)
         return inputs[:1] if operator.behaviour in _FIRST_ALONE and operator.id != self._join_in_translation else inputs
 
     def _translate_window(self, window: Operator, definition: Definition) -> str:
-        """Translate the result of a window. Only aggregates have one: ranks do not record their values."""
+        """Translate the result of an aggregate over a window. Ranks do not record their values, and are refused."""
         if window.id not in self._columns or not summed(definition.expr).aggregate:
             raise Untranslatable(f"{definition.name}, the result of {window.text or 'a window'},")
         return self._add_leaf(window, definition.attr, definition.type or "", f"{definition.name}, the result of a window,")
 
     def _translate_branch(self, expand: Operator, definition: Definition) -> str:
-        """Translate the value from the projection that made the row."""
         child, kind = self._plan.children(expand)[0], duckdb_type(definition.type)
         if kind is None or expand.id not in self._columns:
             raise Untranslatable(f"{definition.name}, a column of type {definition.type} that several projections make,")
@@ -145,7 +144,7 @@ class Translator:
         return f"CASE WHEN {' OR '.join(conditions)} THEN {value} END"
 
     def _list_presence_conditions(self, side: Operator) -> list[str]:
-        """Return conditions; at least one holds if a row has a part from this side of an outer join."""
+        """Return conditions on one side of an outer join. At least one holds if the row has a part from this side."""
         return [f"c.{self._columns[operator.id]} <> {NONE}" for operator in self._plan.upstream(side) if operator.id in self._columns]
 
 
@@ -204,7 +203,7 @@ def _translate_predicate(expression: Expression, parts: list[str], *, has_one_ty
 
 
 def _escapes_nothing(pattern: Sequence[Expression]) -> bool:
-    """Return whether the pattern of a LIKE is a literal in which no character is escaped, or only by the backslash."""
+    """Return whether a LIKE pattern is a literal without escaped characters, or uses only the backslash to escape."""
     escape = pattern[1].value if len(pattern) > 1 else "\\"
     return pattern[0].fn == "literal" and escape is not None and escape not in (pattern[0].value or "")
 

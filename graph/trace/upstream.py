@@ -1,7 +1,7 @@
-"""The walk upstream: from records to the records that they came from, capture by capture, the latest first.
+"""Follows records upstream, to the records that they came from, capture by capture, the latest first.
 
-If a capture wrote a file block, the walk continues in that capture. If no known run wrote the block, its records are sources. Every table
-of the walk has the columns `origin, file, row`; `file` is the number of the file in the session.
+If a capture wrote a file, the walk continues in that capture. If no captured run wrote the file, its records are sources. Every table of
+the walk has the columns `origin, file, row`; `file` is the number of the file in the session.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PLACED = ["origin", "file", "row"]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The end of a walk.
+    """The end of an upstream walk.
 
     The walk stops at `dataset`, and `follows` decides which datasets lead there. `allowed_records` is a table `file, row`: the walk follows
     no other records. `targets` is a table of records to stop at.
@@ -53,7 +53,7 @@ class Goal:
 
 
 class Upstream:
-    """The walk upstream. Its results are in `reached`, `ends` and `uncertain_files`."""
+    """An upstream walk. Its results are in `reached`, `ends` and `uncertain_files`."""
 
     def __init__(self, session: Session, goal: Goal, *, witness: bool) -> None:
         self.hops = Hops()
@@ -70,7 +70,7 @@ class Upstream:
         self._visited_tables: dict[tuple[str, Names], list[str]] = {}
 
     def run(self, begin: str, names: Names) -> None:
-        """Walk from a table of records; `names` are the columns of a witness."""
+        """Walk upstream from a table of records. `names` are the columns of a witness."""
         self._sort_records(begin, self._list_files([begin])[0], lambda _: names, None, first=True)
         while self._queue:
             key = max(self._queue, key=lambda key: (self._session.get_capture(key[0]).manifest.ended, key[0], sorted(key[1] or ())))
@@ -125,7 +125,6 @@ class Upstream:
         return names
 
     def _keep_wanted(self, table: str) -> str:
-        """Return the records of a step that are to be followed. Targets of the goal among them are added to `reached`."""
         session, goal = self._session, self._goal
         if not goal.targets:
             return table
@@ -135,7 +134,6 @@ class Upstream:
         return session.make_table(f"SELECT r.origin, r.file, r.row FROM {table} r SEMI JOIN {goal.allowed_records} USING (file, row)")
 
     def _list_files(self, tables: Sequence[str]) -> list[dict[int, bool]]:
-        """Return the files with records in each table, and for each file whether some of its records are uncertain."""
         in_memory = [self._session.get_columns(table) for table in tables]
         files_by_table = [dict.fromkeys(memory_tables.values(columns["file"]).tolist(), False) if columns else {} for columns in in_memory]
         parts = [(part, table) for part, (table, columns) in enumerate(zip(tables, in_memory, strict=True)) if columns is None]
@@ -156,7 +154,7 @@ class Upstream:
         *,
         first: bool = False,
     ) -> None:
-        """Hand records on: to the goal, to the captures that wrote them, or to the ends."""
+        """Assign the records of a step to the goal, to the captures that wrote them, or to the ends of the walk."""
         session, goal = self._session, self._goal
         uncertain_numbers = {number for number, is_uncertain in is_uncertain_by_file.items() if is_uncertain}
         self.uncertain_files |= uncertain_numbers
@@ -211,7 +209,7 @@ class Upstream:
                 report_overwritten_file(session, session.files[number], reader)  # type: ignore[arg-type]
 
     def _add_ends(self, table: str, files: set[int], unwritten_files: set[int], names: Callable[[Capture], Names]) -> None:
-        """Add records of files that no known run wrote to the ends, except records that an unknown run copied from other files."""
+        """Add records of files without a captured writer to the ends, unless another program copied them from other files."""
         former_records = self._former.find_former_records(table, [self._session.files[number] for number in sorted(unwritten_files)])
         for writer, records in former_records.by_writer:
             needed_columns = names(self._session.get_capture(writer)) if self._witness else None
@@ -229,7 +227,6 @@ class Upstream:
         reader: Capture | None,
         source: Source | None,
     ) -> list[KnownFile]:
-        """Hand on the records of moved files, at the places where they were written. Return the other files."""
         former_files = find_former_files(self._session, [file for file in files if file.number not in written_files])
         if former_files:
             self._sort_records(
@@ -240,7 +237,6 @@ class Upstream:
     def _sort_shared(
         self, table: str, files: Sequence[KnownFile], names: Callable[[Capture], Names], reader: Capture | None, source: Source | None
     ) -> None:
-        """Hand on the records of files that several captures may have written."""
         session = self._session
         joint_parts = split_by_numbers(session, table, files, source)
         single_parts = [split_by_writers(session, table, file, reader, source) for file in joint_parts.skipped_files]
@@ -253,7 +249,7 @@ class Upstream:
                 self.ends.append(unwritten_table)
 
     def _keep_matching_writers(self, writer_of_file: dict[int, str], reader: Capture | None, source: Source | None) -> dict[int, str]:
-        """Keep the writers whose n-th record of the file is the reader's n-th."""
+        """Keep the writers whose n-th record of the file is also the reader's n-th record."""
         if reader is None or source is None:
             return writer_of_file
         matching_writers: dict[int, str] = {}
@@ -266,7 +262,6 @@ class Upstream:
         return matching_writers
 
     def _select_files(self, table: str, files: set[int], all_of_it: bool) -> str:
-        """Return the records in some files, each once."""
         if all_of_it:
             return table
         in_memory = self._session.get_columns(table)
@@ -280,7 +275,6 @@ class Upstream:
         return self._session.make_table(f"SELECT DISTINCT origin, file, row FROM {table} WHERE row IS NOT NULL AND file IN ({numbers})")
 
     def _unite_tables(self, queries: Sequence[str]) -> str:
-        """Return the rows `origin, ref` of several tables or queries, each once."""
         if len(queries) == 1:
             return queries[0]
         if all(self._session.get_columns(query) is not None for query in queries):
@@ -288,7 +282,7 @@ class Upstream:
         return f"({' UNION '.join(f'FROM {query}' for query in queries)})"
 
     def _keep_new_records(self, key: tuple[str, Names], tables: list[str]) -> str | None:
-        """Return the records that have not gone through this capture for these columns before."""
+        """Return the records that have not passed this capture, for these columns, before."""
         exclusions = "".join(f" EXCEPT SELECT origin, file, row FROM {table}" for table in self._visited_tables.get(key, ()))
         table = tables[0] if len(tables) == 1 else self._session.unite_columns(tables, _PLACED)
         table = self._session.make_table(f"SELECT origin, file, row FROM {table}{exclusions}") if exclusions else table

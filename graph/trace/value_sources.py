@@ -1,6 +1,6 @@
-"""The origin of the values of an answer: the files, their real locations, and the names of their columns.
+"""The files that contain the values of an answer, with their real locations and the names of their columns.
 
-The access check decides by these which values a caller may see. A file may have several names, and may belong to several datasets.
+The access check uses them to decide which values a caller may see. A file may have several names, and may belong to several datasets.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PredicateScope:
 
 
 async def find_predicate_scope(graph: GraphStore | None, store: AssociationStore, tenant: str, request: TraceRequest) -> PredicateScope:
-    """Return the scope of the predicate of a request. A dataset that cannot be read has no files.
+    """Return the dataset and the files to which the predicate of a request is applied. A dataset that cannot be read has no files.
 
     Raises:
         NotFoundError, InvalidQueryError, UnsupportedError: as the trace itself.
@@ -50,7 +50,7 @@ async def find_predicate_scope(graph: GraphStore | None, store: AssociationStore
 
 
 def list_origins(session: Session, files: Iterable[KnownFile], dataset: Dataset | None = None) -> list[Origin]:
-    """Return the files that values come from. Files of a version are read as the version is."""
+    """Return the files that contain values, with their locations and columns. Files of a version are read in the version's shape."""
     version = dataset.version if dataset is not None else None
     files = list(files)
     names: dict[int, ColumnNames] = {}
@@ -63,12 +63,11 @@ def list_origins(session: Session, files: Iterable[KnownFile], dataset: Dataset 
 
 
 def _is_metadata(origin: Origin) -> bool:
-    """Return whether a file belongs to a table's metadata, which contains extreme values of columns under other names."""
+    """Return whether a file is metadata of a table. Metadata contain extreme values of columns under other names."""
     return any(_METADATA.search(unquote(uri)) for uri in (origin.file, origin.lies))
 
 
 def _list_names(session: Session, shape: Shape, files: Sequence[KnownFile]) -> list[ColumnNames]:
-    """Return the names of columns in files with one shape. No value of an unreadable file is shown."""
     readable_files = {file.number: file for file in files if not file.problem}
     names = get_format(shape.format).find_column_names(
         session.reader, session.database, shape, [file.make_read_file() for file in readable_files.values()]
@@ -78,7 +77,6 @@ def _list_names(session: Session, shape: Shape, files: Sequence[KnownFile]) -> l
 
 
 def _merge_names(names: ColumnNames | None, other_names: ColumnNames) -> ColumnNames:
-    """Return the names of a file that is read in two shapes."""
     if names is None:
         return other_names
     return ColumnNames(

@@ -1,8 +1,8 @@
 """Earlier states of datasets: the files of a version, and the runs that wrote them.
 
-Used if a trace asks about an earlier time, a run, a version of the graph or a table's snapshot. A version consists of the blocks that the
-last run wrote which replaced the whole dataset, and of all later additions. If runs that are known by datasets only had a part in a
-version, the answer says so, or the version is refused. Tables with metadata of their own list the files of a version there (`snapshots`).
+A trace uses them for an earlier time, a run, a version of the graph or a table's snapshot. A version consists of the last block that
+replaced the dataset, and of all blocks added since. If a run without record lineage also wrote to the version, the answer reports that, or
+the version is refused. Tables with metadata of their own list the files of a version there (`snapshots`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _HINT = "Name an instant (2026-01-31T23:59:59Z), a run's id, a version's id, or 
 
 
 async def find_requested_dataset(session: Session, graph: GraphStore | None, request: TraceRequest) -> Dataset:
-    """Return the dataset of a request, at the version that `as_of` or the text behind an `@` names.
+    """Return the dataset of a request, at the version that `as_of` or the text after an `@` names.
 
     Raises:
         NotFoundError: there is no such dataset, or no such version.
         InvalidQueryError: several datasets have this name, or the text names no version.
-        UnsupportedError: records of that version are not known.
+        UnsupportedError: the records of that version are not known.
     """
     text, as_of = request.dataset, request.as_of
     try:
@@ -74,7 +74,7 @@ async def find_version(session: Session, graph: GraphStore | None, dataset: Data
 
 
 async def _find_table_version(session: Session, graph: GraphStore | None, dataset: Dataset, shape: Shape, as_of: str) -> Dataset:
-    """Return a version of a Delta or Iceberg table. Names in the table's metadata come before names in the graph."""
+    """Return a version of a Delta or Iceberg table. Names in the table's metadata take precedence over names in the graph."""
     run, latest_instant = _parse_run_or_instant(dataset, as_of)
     name = as_of if run is None and latest_instant is None else None
     runs: list[str] = []
@@ -87,7 +87,7 @@ async def _find_table_version(session: Session, graph: GraphStore | None, datase
 
 
 async def _parse_version(session: Session, graph: GraphStore | None, dataset: Dataset, as_of: str) -> tuple[str | None, str | None]:
-    """Return the run, or else the instant, that a text names."""
+    """Return the run that a text names. If it names no run, return the instant that it names."""
     run, latest_instant = _parse_run_or_instant(dataset, as_of)
     if run is not None or latest_instant is not None:
         return run, latest_instant
@@ -105,7 +105,6 @@ async def _parse_version(session: Session, graph: GraphStore | None, dataset: Da
 
 
 def _parse_run_or_instant(dataset: Dataset, as_of: str) -> tuple[str | None, str | None]:
-    """Return the run, or else the instant, that a text names by itself. Both are None if it can only be a version's name."""
     kind, parts = parse_id(as_of) if as_of.startswith((f"{NodeKind.RUN}:", f"{NodeKind.VERSION}:")) else (None, ())
     if kind == NodeKind.VERSION:
         if node_id(NodeKind.DATASET, *parts[:2]) != dataset.id or len(parts) != 3:
@@ -126,7 +125,6 @@ def _parse_run_or_instant(dataset: Dataset, as_of: str) -> tuple[str | None, str
 
 
 def _find_written_state(session: Session, dataset: Dataset, as_of: str, latest_instant: str, coarse: list[Node]) -> Dataset:
-    """Return a dataset as runs had written it at an instant."""
     writes: list[Write] = []
     base: Write | None = None
     for write in session.store.catalog.versions.writes(session.tenant, dataset.id, latest_instant):
@@ -179,13 +177,13 @@ def _make_version(session: Session, dataset: Dataset, as_of: str, latest_instant
 
 
 def _find_replaced_folder(capture: Capture) -> tuple[str, ...]:
-    """Return the folder of a partition that a capture replaced with its content, as beginnings of paths."""
+    """Return the folder of a partition that a capture overwrote, as a prefix of paths. Empty if it overwrote no partition."""
     sink = capture.manifest.sink
     return (f"{uri_of(sink.path).rstrip('/')}/",) if sink is not None and sink.within and not sink.extra.get("dynamic") else ()
 
 
 def _find_read_state(session: Session, dataset: Dataset, latest_instant: str | None, run: str | None) -> Dataset:
-    """Return a dataset that no known run wrote, as one run read it, or as the last run before an instant read it."""
+    """Return a dataset without a captured writer, as one run read it, or as the last run before an instant read it."""
     last_read = session.store.catalog.versions.reader(session.tenant, dataset.id, until=latest_instant, run=run)
     if last_read is None:
         time_text = (
@@ -208,7 +206,7 @@ def _find_read_state(session: Session, dataset: Dataset, latest_instant: str | N
 
 
 def _check_coarse(session: Session, dataset: Dataset, as_of: str, versions: list[Node]) -> None:
-    """Report runs that are known by datasets only and had a part in a version. Refuse the version if one of them replaced everything."""
+    """Report runs without record lineage that wrote to a version. If one of them replaced the dataset, refuse the version."""
     for version in versions:
         run = parse_id(version.id)[1][2]
         if version.properties.get("block") == "base":
@@ -224,14 +222,13 @@ def _make_unknown_error(dataset: Dataset, as_of: str, run: str) -> UnsupportedEr
 
 
 async def _list_coarse_versions(graph: GraphStore | None, tenant: str, dataset: Dataset) -> AsyncIterator[Node]:
-    """Yield the versions of a dataset that have no capture."""
     async for version in _list_versions(graph, tenant, dataset):
         if "capture" not in version.properties and _get_write_time(version):
             yield version
 
 
 async def _list_versions(graph: GraphStore | None, tenant: str, dataset: Dataset) -> AsyncIterator[Node]:
-    """Yield the versions of a dataset in the graph: one for each run that wrote it."""
+    """Yield the versions of a dataset in the graph: one for each run that wrote to the dataset."""
     cursor: str | None = None
     while graph is not None:
         page = await graph.children(tenant, dataset.id, kinds=[NodeKind.VERSION], first=_PAGE, after=cursor)
@@ -243,13 +240,11 @@ async def _list_versions(graph: GraphStore | None, tenant: str, dataset: Dataset
 
 
 def _get_write_time(version: Node) -> str:
-    """Return the time when a version was written, or '' if it is not known."""
     write_time = version.properties.get("writtenAt")
     return Stamp.at(write_time, "").time if isinstance(write_time, str) else ""
 
 
 def _get_label(version: Node) -> str | None:
-    """Return the snapshot of a table in a version (the OpenLineage facet `version`)."""
     version_facet = version.properties.get("version")
     return str(version_facet["datasetVersion"]) if isinstance(version_facet, dict) and "datasetVersion" in version_facet else None
 

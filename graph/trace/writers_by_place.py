@@ -1,9 +1,8 @@
-"""Finds the records that writers and readers of a file share, if they name places in the file themselves.
+"""Matches the records that writers and readers of a file have in common, by their bytes.
 
-The walks use it for two kinds of files: several captures wrote records and number them differently, or one side counts ranges of bytes.
-Two records are the same as far as their bytes overlap (*ghost* associations). An answer is exact if every record that was read consists of
-whole written records. Otherwise the answer says that it is a superset, or names what is missing. Lengths and offsets come from other
-programs, so they are only compared.
+The walks use it if several captures wrote a file and number its records differently, or if a capture counts ranges of bytes. Two records
+match if their bytes overlap (*ghost* associations). An answer is exact if every record that was read consists of whole written records.
+Otherwise the answer is a superset, or reports what is missing. Lengths and offsets come from other programs, so they are only compared.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class FileParts:
 
 
 def split_by_writers(session: Session, table: str, file: KnownFile, reader: Capture | None, source: Source | None) -> FileParts:
-    """Split the records of a file in a table `origin, file, row`, in the numbers of their writers."""
+    """Split records `origin, file, row` of a file by the captures that wrote them, with the row numbers of each writer."""
     own_records = session.make_table(f"SELECT DISTINCT origin, row FROM {table} WHERE file = {file.number} AND row IS NOT NULL")
     shape = Shape.from_source(source) if source else file.shape
     writer_pairs: list[tuple[str, str]] = []
@@ -74,7 +73,7 @@ def split_by_writers(session: Session, table: str, file: KnownFile, reader: Capt
 
 
 def number_as_reader(session: Session, table: str, file: KnownFile, reader: Capture, source: Source) -> str | None:
-    """Return the records of a file in a table `origin, file, row`, in a reader's numbers. None if these are not known."""
+    """Return records `origin, file, row` of a file with the row numbers of a reader. None if these are unknown."""
     own_records = session.make_table(f"SELECT DISTINCT origin, row FROM {table} WHERE file = {file.number}")
     reader_ranges = _query_read_ranges(session, file, reader, source)
     if _has_byte_ranges(file.shape):
@@ -96,7 +95,7 @@ def number_as_reader(session: Session, table: str, file: KnownFile, reader: Capt
 def _pair_equal_numbers(
     session: Session, own_records: str, file: KnownFile, writer: Capture, own_shape: Shape, writer_shape: Shape
 ) -> str | None:
-    """Return pairs of equal numbers, for records that the writer claims."""
+    """Return pairs of records with equal numbers, for records that the writer states to have written."""
     try:
         has_same_numbering = get_format(own_shape.format).describe_numbering(dict(own_shape.options)) == get_format(
             writer_shape.format
@@ -115,7 +114,7 @@ def _pair_equal_numbers(
 
 
 def _pair_overlapping(session: Session, own_records: str, own_ranges: str, writer_ranges: str) -> str:
-    """Return pairs of records whose bytes overlap. `cut` is true if one reaches beyond our record, from `low` to `high`."""
+    """Return pairs of records whose bytes overlap. `cut` is true if one reaches beyond the own record, from `low` to `high`."""
     range_table = session.make_table(
         f"SELECT o.origin, o.row, min(r.begin) AS low, max(r.finish) AS high FROM {own_records} o "
         f"JOIN {own_ranges} r ON r.row = o.row GROUP BY ALL"
@@ -127,7 +126,6 @@ def _pair_overlapping(session: Session, own_records: str, own_ranges: str, write
 
 
 def _report_cut_records(session: Session, file: KnownFile, pairs: Sequence[str]) -> None:
-    """Report records that overlap in part, and records with bytes that are in no other record."""
     if not pairs:
         return
     all_pairs = session.make_table(" UNION ALL ".join(f"FROM {table}" for table in pairs))
@@ -146,7 +144,7 @@ def _report_cut_records(session: Session, file: KnownFile, pairs: Sequence[str])
 
 
 def _report_rewritten(session: Session, file: KnownFile, writer_records: Sequence[tuple[str, str]]) -> None:
-    """Report records that several captures wrote, because the record that was read is not known."""
+    """Report records that several captures wrote, because the capture whose record was read is unknown."""
     if len(writer_records) < 2:
         return
     union = " UNION ALL ".join(f"SELECT DISTINCT row FROM {table}" for _, table in writer_records)
@@ -160,7 +158,7 @@ def _report_rewritten(session: Session, file: KnownFile, writer_records: Sequenc
 
 
 def _may_overlap(own_shape: Shape, writer_shape: Shape) -> bool:
-    """Return whether both sides name places in a file: ranges of bytes, or lines. Stream positions and table keys are not places."""
+    """Return whether both sides count bytes or lines of a file. Offsets of streams and keys of tables cannot overlap."""
     return all(get_format(shape.format).in_files for shape in (own_shape, writer_shape))
 
 
@@ -169,12 +167,11 @@ def _has_byte_ranges(shape: Shape) -> bool:
 
 
 def uses_byte_ranges(file: KnownFile, source: Source) -> bool:
-    """Return whether a writer or the reader of a file counts ranges of its bytes."""
+    """Return whether a writer or the reader of a file identifies records by ranges of bytes."""
     return _has_byte_ranges(file.shape) or _has_byte_ranges(Shape.from_source(source))
 
 
 def _query_read_ranges(session: Session, file: KnownFile, reader: Capture, source: Source) -> str | None:
-    """Return a table or query `row, begin, finish` of the records of a file as a capture read it."""
     shape = Shape.from_source(source)
     if not _has_byte_ranges(shape):
         return _query_line_ranges(session, file, shape)
@@ -192,7 +189,6 @@ def _query_read_ranges(session: Session, file: KnownFile, reader: Capture, sourc
 
 
 def _query_written_ranges(session: Session, file: KnownFile, writer: Capture) -> str | None:
-    """Return a table or query `row, begin, finish` of the records of a file as a capture wrote it."""
     place, sink = writer.files.place_of(file.block), writer.plan.sink
     if place is None or sink is None or writer.manifest.sink is None:
         return None
@@ -208,7 +204,7 @@ def _query_written_ranges(session: Session, file: KnownFile, writer: Capture) ->
 
 
 def _query_line_ranges(session: Session, file: KnownFile, shape: Shape) -> str | None:
-    """Return a table `row, begin, finish` of a file's lines. None if records are not lines, or the file has changed."""
+    """Return a table `row, begin, finish` of a file's lines, in bytes. None if records are not lines, or the file has changed."""
     try:
         ranges = get_format(shape.format).find_byte_ranges(session.reader, file.make_read_file_as(shape), shape)
     except (SourceChangedError, SourceUnavailableError, UnsupportedError, OSError) as error:

@@ -1,7 +1,7 @@
-"""Finds the captures that wrote records of files with several possible writers, if all of them number records alike.
+"""Finds the captures that wrote records of files with several possible writers that all number records alike.
 
-The walk backward uses it, many files at once, for keys of tables, for streams, and for files whose written records actors state. Each key
-of a table counts as a file. Files with other numbers, or with byte ranges, are left to `writers_by_place`.
+The upstream walk uses it for keys of tables, for streams, and for files whose written records actors state. Each key of a table counts as a
+file. `writers_by_place` handles files with other numbers or with byte ranges.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAMED = 20  # files that an answer names; more files are only counted
 
 @dataclass(frozen=True, slots=True)
 class NumberedParts:
-    """Tables `origin, file, row` by writer, a table of records without a writer, and the files that were skipped."""
+    """Tables `origin, file, row` of records by writer, a table of records without a writer, and the files that were skipped."""
 
     by_writer: Sequence[tuple[str, str]]
     unwritten: str | None
@@ -30,7 +30,7 @@ class NumberedParts:
 
 
 def is_shared(session: Session, file: KnownFile, writer: str, source: Source | None) -> bool:
-    """Return whether several captures may have written records of a file: its format shares files, or its writer states places."""
+    """Return whether several captures may have written records of a file: its format or its writer gives each record a place of its own."""
     if get_format(file.shape.format).shares_files or (source is not None and get_format(source.format).shares_files):
         return True
     sink = session.get_capture(writer).plan.sink
@@ -38,7 +38,7 @@ def is_shared(session: Session, file: KnownFile, writer: str, source: Source | N
 
 
 def split_by_numbers(session: Session, table: str, files: Sequence[KnownFile], source: Source | None) -> NumberedParts:
-    """Split the records of files in a table `origin, file, row` by the writers of these numbers."""
+    """Split records `origin, file, row` of several files by the captures that wrote rows with these numbers."""
     writers = session.store.catalog.all_writers(session.tenant, [file.block for file in files])
     pruned_captures = session.find_pruned({name for names in writers.values() for name in names})
     reader_shape = Shape.from_source(source) if source else None
@@ -86,7 +86,7 @@ def split_by_numbers(session: Session, table: str, files: Sequence[KnownFile], s
 
 
 def _has_same_numbers(writer: Capture, shape: Shape) -> bool:
-    """Return whether a writer's n-th record of a file is the n-th in a shape, and the sink names the written records."""
+    """Return whether a writer's n-th record of a file is also the n-th record in a shape, and the capture lists written records."""
     sink_part, sink = writer.manifest.sink, writer.plan.sink
     if sink_part is None or sink is None:
         return False
@@ -104,7 +104,6 @@ def _find_table(session: Session, numbers: set[int]) -> str:
 
 
 def _query_written_records(session: Session, own_records: str, writer: Capture, places: Sequence[tuple[int, int]]) -> str:
-    """Return the records that a capture claims to have written."""
     if (sink := writer.plan.sink) is None:
         return session.make_table(f"SELECT * FROM {own_records} LIMIT 0")
     numbers, writer_rows = np.array(places, np.int64).reshape(-1, 2).T
@@ -116,7 +115,7 @@ def _query_written_records(session: Session, own_records: str, writer: Capture, 
 
 
 def _report_rewritten(session: Session, writer_records: Sequence[tuple[str, str]]) -> None:
-    """Report records that several captures wrote, because the record that was read is not known."""
+    """Report records that several captures wrote, because the capture whose record was read is unknown."""
     if len(writer_records) > 1:
         union = " UNION ALL ".join(f"SELECT DISTINCT file, row FROM {records}" for _, records in writer_records)
         rewritten_query = f"SELECT file, count(*) FROM (SELECT file, row FROM ({union}) GROUP BY ALL HAVING count(*) > 1) GROUP BY file"
@@ -124,7 +123,6 @@ def _report_rewritten(session: Session, writer_records: Sequence[tuple[str, str]
 
 
 def _report_counts(session: Session, counts: str, message: str, effect: str) -> None:
-    """Report a message with the number of records of each file. For many files, report numbers of files by dataset."""
     rows = session.database.execute(f"{counts} ORDER BY file").fetchall()
     if len(rows) <= _NAMED:
         for number, count in rows:

@@ -1,1 +1,1 @@
-"""Traces whose walk over kept associations runs as Spark jobs."""
+"""Traces that follow kept associations with Spark jobs."""

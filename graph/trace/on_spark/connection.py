@@ -1,7 +1,7 @@
-"""Spark as the database of a walk: runs the DuckDB statements of a trace's steps as Spark SQL.
+"""Runs the DuckDB statements of a trace as Spark SQL.
 
-For `walk`. The statements use columns of longs only, and mean the same in both once sqlglot has translated them. A statement that Spark
-does not accept is refused by name, never answered in another way.
+The statements use integer columns only, and mean the same in both engines once sqlglot has translated them. If Spark does not accept a
+statement, the trace is refused.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class NotOnSparkError(UnsupportedError):
 
 
 class SparkResult:
-    """The result of a query, with the methods of a DuckDB connection that the steps of a walk use."""
+    """The result of a query, with the methods of a DuckDB connection that a trace uses."""
 
     def __init__(self, frame: DataFrame) -> None:
         self._frame = frame
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """Return all rows. The steps call this for few rows only."""
+        """Return all rows. Callers use this for results of few rows only."""
         with translate_errors():
             return [tuple(row) for row in self._frame.collect()]
 
@@ -65,20 +65,20 @@ class SparkResult:
         return tuple(rows[0]) if rows else None
 
     def fetchnumpy(self) -> dict[str, Any]:
-        """Return all rows, as columns of longs. A column with nulls is masked."""
+        """Return all rows as integer columns. A column with nulls is masked."""
         with translate_errors():
             table = self._frame.toArrow()
         return {name: _convert_to_longs(table.column(name)) for name in table.column_names}
 
 
 class SparkConnection:
-    """A Spark session in place of a DuckDB connection.
+    """A Spark session with the interface of a DuckDB connection.
 
-    `shares_files`: its executors find kept tables under the same paths as this process.
+    `shares_files` states that the executors find kept tables under the same paths as this process.
     """
 
     def __init__(self, spark: SparkSession, *, shares_files: bool = False) -> None:
-        self._spark = spark.newSession()  # with views and settings of its own
+        self._spark = spark.newSession()  # a separate session keeps our views and settings apart
         for name, value in _OURS.items():
             self._spark.conf.set(name, value)
         self._shares_files = shares_files
@@ -86,7 +86,7 @@ class SparkConnection:
 
     @property
     def reads_here(self) -> bool:
-        """Whether its executors read the files of this machine, because they run in this process or share its disk."""
+        """Return whether the executors can read local files of this machine."""
         return self._shares_files or str(self._spark.sparkContext.master).partition("[")[0] == "local"
 
     def execute(self, query: str, parameters: Sequence[object] | None = None) -> SparkResult:
@@ -95,7 +95,7 @@ class SparkConnection:
         return SparkResult(self.frame(query))
 
     def frame(self, query: str) -> DataFrame:
-        """Return the frame of a query, without running it.
+        """Return the DataFrame of a query, without running the query.
 
         Raises:
             NotOnSparkError: Spark does not accept the query.
@@ -109,9 +109,9 @@ class SparkConnection:
             raise NotOnSparkError(f"A step of this trace ({str(error).splitlines()[0][:200]})") from error
 
     def make(self, name: str, query: str) -> int:
-        """Make a table from a query, and return the number of its rows. The executors keep it on their disks.
+        """Make a table from a query, and return the number of its rows. The executors store it on their disks.
 
-        Spark computes a lost part again if the query certainly returns the same rows. Otherwise the walk fails.
+        Spark computes a lost part again if the query certainly returns the same rows. Otherwise the trace fails.
         """
         text = spark_sql(query)
         frame = self._frame(text)
@@ -125,7 +125,6 @@ class SparkConnection:
         return count
 
     def register(self, name: str, columns: Mapping[str, Any]) -> None:
-        """Register columns of longs under a name."""
         table = pa.table({column: pa.array(values, pa.int64()) for column, values in columns.items()})
         _make_result(self._spark.createDataFrame(table), name, table.num_rows)
 
@@ -143,7 +142,7 @@ class SparkConnection:
         return count
 
     def read(self, name: str, uri: str) -> None:
-        """Register a kept table under a name. Spark verifies the checksums of its pages."""
+        """Register a kept Parquet table under a name. Spark verifies the checksums of its pages."""
         with translate_errors():
             self._spark.read.option("parquet.page.verify-checksum.enabled", "true").parquet(pattern_of_path(uri)).createOrReplaceTempView(
                 name
@@ -155,7 +154,6 @@ class SparkConnection:
             persisted_frame.unpersist()
 
     def interrupt(self) -> None:
-        """Cancel the running jobs."""
         self._spark.sparkContext.cancelAllJobs()
 
 
@@ -164,7 +162,6 @@ def _make_result(frame: DataFrame, name: str, rows: int) -> None:
 
 
 def spark_sql(query: str) -> str:
-    """Translate a statement of a walk to Spark SQL."""
     try:
         (tree,) = sqlglot.parse(query, read="duckdb")
         if tree is None:
@@ -175,7 +172,7 @@ def spark_sql(query: str) -> str:
 
 
 def shares_files(text: str) -> bool:
-    """Return whether a Spark statement returns the same rows each time, without numbers or picks in an order that may change."""
+    """Return whether a Spark statement returns the same rows at each run: it has no row numbers or picks in an unstable order."""
     tree = sqlglot.parse_one(text, read="spark")
     return tree.find(*_PICKING) is None
 
@@ -194,11 +191,7 @@ def _read_spark_version(node: exp.Expression) -> exp.Expression:
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Turn the error of a failed Spark job into ours.
-
-    Raises:
-        SparkJobError: the job failed.
-    """
+    """Raise `SparkJobError` for any error of a failed Spark job."""
     from py4j.protocol import Py4JError
 
     try:

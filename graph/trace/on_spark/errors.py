@@ -1,4 +1,4 @@
-"""Errors of a cluster. A service without pyspark imports this module to handle them apart from other errors."""
+"""Errors of a Spark cluster. A service without pyspark can import this module."""
 
 from __future__ import annotations
 

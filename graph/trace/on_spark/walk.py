@@ -1,8 +1,8 @@
-"""The walk of a trace on Spark: it has the steps of every trace, but the tables between them are Spark's.
+"""The session of a trace on Spark, for traces that are too large for one process.
 
-For traces that are too large for one process. This process selects the records to begin with, and reads the values of the listed records.
-Spark joins tables of references with the kept tables, from capture to capture and within each. A step that needs values (the row of a
-`max`) or reads sources again (records to be recomputed) is refused by name.
+The steps are those of every trace, but the tables between them are in Spark. This process selects the records to begin with, and reads the
+values of the listed records. Spark joins tables of references with kept tables. Steps that need values (the row of a `max`) or that compute
+records again from sources are refused with their names.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from headwater.graph.duck.memory_tables import Columns, Database
 from headwater.graph.trace.on_spark.connection import NotOnSparkError, SparkConnection
 from headwater.graph.trace.session import Capture, Session
 
-_FEW = 100_000  # rows of a table that are searched here, because a Spark job takes longer to start
+_FEW = 100_000  # rows; smaller tables are searched in this process, because a Spark job takes longer to start
 _PART = 1_000_000  # rows per batch to Spark
 _PLACED = "origin, file, row"
 
 
 class WalkOnSpark(Session):
-    """The session of a walk on Spark. A walk shares the knowledge and the reports of the session that it is made from.
+    """A session whose tables are in Spark. It shares the files and the reported problems of a local session.
 
-    Tables of up to `few` rows are searched in memory, as in any session.
+    Tables of up to `few_rows` rows are searched in memory, as in any session.
     """
 
     def __init__(
@@ -46,7 +46,6 @@ class WalkOnSpark(Session):
         self._met: set[str] = set()
 
     def take_table(self, local: Session, table: str) -> str:
-        """Copy a table of places from the session that this one is made from."""
         in_memory = local.get_columns(table)
         if in_memory is not None and local.count_rows(table) < max(self._memory_limit, 1):
             return self.keep_in_memory({name: in_memory[name] for name in _PLACED.split(", ")})
@@ -97,12 +96,11 @@ class WalkOnSpark(Session):
         raise self.refusal(purpose)
 
     def refusal(self, purpose: str) -> NotOnSparkError:
-        """Make the error of a refusal. `check` raises it even if a caller handles it."""
+        """Return an error for a step that cannot run on Spark. `check` raises it again, in case a caller handles it."""
         self._refused = NotOnSparkError(purpose)
         return self._refused
 
     def check(self) -> None:
-        """Raise the error of a step that was refused, if there is one."""
         if self._refused is not None:
             raise self._refused
 
@@ -124,7 +122,7 @@ class WalkOnSpark(Session):
 def open_spark_session(
     connection: SparkConnection, local: Session, *, few_rows: int = _FEW, say: Callable[[str], None] | None = None
 ) -> Iterator[WalkOnSpark]:
-    """Return a session on Spark for the walk of a trace, and drop its tables at the end. `say` receives a text for each capture."""
+    """Open a session on Spark for one trace, and drop its tables at the end. `say` receives a text for each capture."""
     session = WalkOnSpark(local, connection, few_rows=few_rows, say=say)
     try:
         yield session

@@ -1,1 +1,1 @@
-"""Associations that no run wrote: computed again from the sources, or kept later (docs: capture format, "Derived boundaries")."""
+"""Associations that the run did not write: computed again from the sources (docs: capture format, "Derived boundaries")."""

@@ -1,9 +1,9 @@
-"""The rows of one boundary as a trace reads them: from the kept table, or computed again from the sources.
+"""The rows of one boundary for a trace: from the kept table, or computed again from the sources.
 
-A group is computed again if its associations were not written. A reference to the group determines its keys (docs: capture format, "Derived
-boundaries"). The group is the rows below the aggregate with equal keys. One query of DuckDB finds them in the files that the job read. A
-reference to matches of a semi-join is their key. The result has the shape of the boundary's kept table, so steps treat both alike. The
-result is exact or empty: a source that has changed gives no record, and the answer says so.
+If a run did not write the associations of a group, a trace computes the group again. The reference to the group determines its keys (docs:
+capture format, "Derived boundaries"). One DuckDB query finds the rows below the aggregate with equal keys, in the files that the job read.
+A reference to matches of a semi-join is the key itself. The result has the columns of the boundary's kept table. It is exact or empty: if a
+source has changed, the answer reports missing records.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _AT_LENGTH = 0.03  # seconds; slower results are kept for later traces
 
 @dataclass(frozen=True, slots=True)
 class BoundaryRows:
-    """The rows of a boundary of a capture, for one trace. Each method returns a table, or a query, with the columns of the kept table."""
+    """The rows of a boundary of a capture, for one trace. Each method returns a table or a query with the columns of the kept table."""
 
     session: Session
     capture: Capture
@@ -50,14 +50,14 @@ class BoundaryRows:
 
     @property
     def recomputed(self) -> bool:
-        """Whether the rows have to be computed again, because they were neither written nor kept later."""
+        """Return whether the rows must be computed again, because no kept table has them."""
         if self.boundary.recomputed is None or self.session.query_kept_table(self.capture, self.boundary.boundary).exists():
             return False
         self.session.require_values(f"Finding the records of {self.capture.plan.operators[self.boundary.operator].label} again")
         return True
 
     def find_by_references(self, wanted_references: str) -> str:
-        """Return the rows of the groups or matches that the column `ref` of `references` names. A kept table returns all rows."""
+        """Return the rows of the groups or matches in the column `ref` of `wanted_references`. A kept table returns all rows."""
         if not self.recomputed:
             return self._query_kept_table()
         try:
@@ -67,7 +67,7 @@ class BoundaryRows:
             return self._report_lost_records(error)
 
     def find_by_keys(self, keys: str) -> str:
-        """Return the rows of a semi-join with one of the keys of a table (`key`). A kept table returns all rows."""
+        """Return the rows of a semi-join that have a key in the table `keys`. A kept table returns all rows."""
         if not self.recomputed:
             return self._query_kept_table()
         try:
@@ -79,7 +79,7 @@ class BoundaryRows:
             return self._report_lost_records(error)
 
     def find_by_records(self, column: Column, records: str) -> str:
-        """Return the rows whose `column` is one of these records (a table with the column `ref`). A kept table returns all rows."""
+        """Return the rows whose `column` refers to one of the records in a table with the column `ref`. A kept table returns all rows."""
         if not self.recomputed:
             return self._query_kept_table()
         try:
@@ -97,14 +97,14 @@ class BoundaryRows:
         return self._compute_by_keys(self.query_references()) if self.recomputed else self._query_kept_table()
 
     def try_read_all(self) -> str | None:
-        """Compute all rows again. Return None if that is not possible any more."""
+        """Compute all rows again. Return None if that is no longer possible."""
         try:
             return self._compute_by_keys(self.query_references())
         except _FAULTS:
             return None
 
     def query_references(self) -> str:
-        """Return a query of the references (`ref`) from other boundaries to the rows of this one."""
+        """Return a query of the references (`ref`) with which other boundaries refer to rows of this boundary."""
         own_boundary = self.capture.plan.boundary(self.capture.plan.operators[self.boundary.operator])
         if (
             own_boundary is not None and own_boundary.boundary != self.boundary.boundary
@@ -126,7 +126,6 @@ class BoundaryRows:
 
     @contextmanager
     def _measure_time(self) -> Iterator[None]:
-        """Report the time of the computation and the estimate. If the computation is slow, ask the service to keep its result."""
         started_at = time.monotonic()
         yield
         seconds, operator = time.monotonic() - started_at, self.capture.plan.operators[self.boundary.operator]
@@ -161,7 +160,6 @@ class BoundaryRows:
         return session.make_table(f"SELECT s.key{names} FROM {source_rows} m JOIN {keys} s ON {' AND '.join(equal)}")
 
     def _compute_by_keys(self, wanted_references: str) -> str:
-        """Compute the rows of the groups or matches that references name. `references` is a query of `ref`."""
         spec = make_recompute_spec(self.capture, self.boundary)
         if self.boundary.kind == "semi":
             return self._name_columns(spec, self.session.make_table(f"SELECT 0 AS origin, ref FROM ({wanted_references})"))
@@ -177,7 +175,6 @@ class BoundaryRows:
         return self._read_source_rows(spec, selected, f", {keys} s", conditions)
 
     def _name_columns(self, spec: RecomputeSpec, records: str) -> str:
-        """Return the row of a semi-join for each record of a table `origin, ref`."""
         scan = self.capture.plan.operators[list_references(self.boundary)[0].operator]
         table = make_scan_table(self.session, self.capture, scan, records, spec.needed.get(scan.id, {}))
         return self._read_source_rows(spec, _list_semi_join_columns(spec), scan_queries={scan.id: f"(FROM {table})"})
@@ -190,7 +187,6 @@ class BoundaryRows:
         conditions: Sequence[str] = (),
         scan_queries: Mapping[int, str] | None = None,
     ) -> str:
-        """Make a table of the rows that the boundary's operator read. `scan_queries` replace all records of some scans."""
         scan_queries = scan_queries or {}
         scans = [scan for scan in spec.relation.scans if scan.id not in scan_queries]
         whole_scans = {scan.id: make_whole_scan(self.session, self.capture, scan, spec.needed.get(scan.id, {})) for scan in scans}
@@ -203,7 +199,7 @@ class BoundaryRows:
         return table
 
     def _restrict_to_only_key(self, keys: str, spec: RecomputeSpec) -> list[str]:
-        """Return conditions for the keys, which DuckDB passes to the scans, if only one group is wanted. Otherwise return []."""
+        """Return conditions for the keys of a single group, which DuckDB pushes into the scans. Several groups have no conditions."""
         if self.session.count_rows(keys) != 1 or not spec.keys:
             return []
         names = ", ".join(f"CAST({name} AS VARCHAR), typeof({name})" for name in map(make_key_name, range(len(spec.keys))))
@@ -225,6 +221,5 @@ class BoundaryRows:
 
 
 def _list_semi_join_columns(spec: RecomputeSpec) -> str:
-    """Return the columns of a row of a semi-join, in a SELECT."""
     (key_columns,) = spec.columns.values()
     return f"{key_columns} AS ref, {make_reference_to(spec.keys[0])} AS key, {spec.references}{spec.computed}"

@@ -1,8 +1,7 @@
-"""Keeps groups that the job left to the trace: before their source changes, and if a trace took long to compute them.
+"""Computes groups that the job did not write, and keeps them as if the job had written them.
 
-The service does this in the background. The next run of a known job may overwrite its files, and the groups over them could not be computed
-any more. So these groups are computed early, and kept as if the job had written them. Other files need not change. For them only groups are
-kept that a trace computed slowly, or that may take longer than mode `auto` promises.
+The service does this in the background. If the next run of a job may overwrite the source files, the groups are computed before that. For
+other sources, only groups that take a trace longer than the budget of mode `auto` are kept.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from headwater.graph.trace.tracer import get_tracer, open_sparing_session
 
 _MEMORY = "512MB"  # leaves room for traces at the same time; DuckDB spills above this size
 _DISK = "8GB"  # for spilled data; larger groups stay with the trace
-_SHARE = 10  # a table that is kept for speed may have one tenth of the size of its sources
-_LITTLE = 1 << 20  # or this many bytes
+_SHARE = 10  # a table that is kept for speed may have one tenth of the bytes of its sources
+_LITTLE = 1 << 20  # bytes; a smaller table is kept in any case
 
 StartTask = Callable[[Callable[[], None]], None]  # receives a function that interrupts the running statement from another thread
 
@@ -32,9 +31,9 @@ def _run_without_limit(_: Callable[[], None]) -> None:
 
 
 def keep_groups(store: AssociationStore, tenant: str, capture: str, *, start_task: StartTask = _run_without_limit) -> int:
-    """Keep the groups of a capture whose sources may change, and return the number of boundaries kept. Idempotent.
+    """Compute and keep the groups of a capture whose sources may change. Return the number of boundaries kept. Idempotent.
 
-    Boundaries that a trace may not compute within the budget are requested, as a slow trace would request them.
+    Boundaries that would exceed the trace budget are queued, as if a slow trace had requested them.
     """
     with get_tracer(store).session(tenant) as session:
         start_task(session.database.interrupt)
@@ -54,7 +53,7 @@ def keep_groups(store: AssociationStore, tenant: str, capture: str, *, start_tas
 
 
 def keep_wanted(store: AssociationStore, tables: Wanted, *, start_task: StartTask = _run_without_limit) -> bool:
-    """Keep all rows of a boundary that a trace took long to compute, unless they are too large. Return whether they are kept."""
+    """Keep all rows of a boundary that took a trace long to compute. Return false if they are too large or a source has changed."""
     with open_sparing_session(store, tables.tenant, memory=_MEMORY, max_temp_directory_size=_DISK) as session:
         start_task(session.database.interrupt)
         known_capture = session.get_capture(tables.capture)
@@ -66,12 +65,10 @@ def keep_wanted(store: AssociationStore, tables: Wanted, *, start_task: StartTas
 
 
 def _may_change(session: Session, capture: Capture, boundary: Boundary) -> bool:
-    """Return whether a known run wrote the files of the groups."""
     return bool(session.store.catalog.writers(session.tenant, _list_blocks(capture, boundary)))
 
 
 def _list_blocks(capture: Capture, boundary: Boundary) -> list[FileBlock]:
-    """Return the source files of a boundary's groups."""
     sources = {scan.source for scan in capture.plan.scans(find_input(capture, boundary))}
     return [
         block_at(file.path, file.length, file.modified)

@@ -1,4 +1,4 @@
-"""The keys of recomputed groups and matches that references name (docs: capture format)."""
+"""The keys of groups and matches that a trace computes again (docs: capture format)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater.graph.trace.translate import Translator
 
 
 def make_group_keys(session: Session, capture: Capture, boundary: Boundary, spec: RecomputeSpec, wanted_references: str) -> str:
-    """Make a table `key, k0 …` with the references of a query `ref` and the keys of each.
+    """Make a table `key, k0 …` of the references in a query `ref` and the key values of each.
 
     Raises:
         SourceChangedError: a file whose records have the keys has changed.
@@ -30,7 +30,7 @@ def make_group_keys(session: Session, capture: Capture, boundary: Boundary, spec
 
 
 def _make_record_keys(session: Session, capture: Capture, boundary: Boundary, spec: RecomputeSpec, wanted_references: str) -> str:
-    """Return the keys from the record that each reference names."""
+    """Compute the keys from the record that each reference names."""
     scan = capture.plan.operators[list_references(boundary)[0].operator]
     rows = session.make_table(f"SELECT 0 AS origin, ref FROM ({wanted_references})")
     attributes = spec.needed.get(scan.id, {})
@@ -39,7 +39,7 @@ def _make_record_keys(session: Session, capture: Capture, boundary: Boundary, sp
 
 
 def _make_value_keys(session: Session, capture: Capture, check: Boundary, wanted_references: str) -> str:
-    """Return the keys from the values in the check boundary, or from the records that it names."""
+    """Read the keys from the check boundary, or compute them from the records to which it refers."""
     operator = capture.plan.operators[check.operator]
     child, keys = capture.plan.children(operator)[0], list_keys(check, operator)
     rows = session.make_table(

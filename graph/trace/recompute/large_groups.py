@@ -1,7 +1,7 @@
-"""Finds groups that a trace may not compute within the trace budget, although the job expected so.
+"""Finds groups that a trace cannot compute within the trace budget, although the job's estimate said so.
 
-The job does not know the number of rows in a group before its query has run. The capture has the number of groups. The size of an average
-group follows from it, if all groups have one size and no filter removes rows. The time to process these rows is missing in the estimate.
+The job does not know the size of a group before its query runs. The capture has the number of groups, and so the average size of a group.
+The job's estimate lacks the time to process these rows, so this module adds it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from headwater.graph.trace.recompute.whole_scan import make_whole_scan
 from headwater.graph.trace.session import Capture, Session
 
 _BUDGET = 1.0  # seconds: the trace budget unless a program states another
-_ROWS_A_SECOND = 5.0e6  # of a group, in addition to the time of the search
+_ROWS_A_SECOND = 5.0e6  # rows of a group that a trace processes in a second, once they are found
 _FAULTS = (SourceChangedError, Untranslatable, duckdb.IOException, duckdb.InvalidInputException)  # traces report these
 
 
 def find_slow_boundaries(session: Session, capture: Capture) -> list[Boundary]:
-    """Return the boundaries of a capture in mode `auto` that exceed the budget: the slowest, and as few as possible."""
+    """Return the boundaries of a capture that must be kept to meet the trace budget: the slowest first, and as few as possible.
+
+    Only captures in mode `auto` have a budget.
+    """
     if capture.manifest.mode != "auto":
         return []  # in mode `lazy` the program accepts a slow first trace
     derived_boundaries = [
@@ -41,8 +44,8 @@ def find_slow_boundaries(session: Session, capture: Capture) -> list[Boundary]:
 
 
 def _estimate_seconds(session: Session, capture: Capture, boundary: Boundary) -> float:
-    """Return the expected seconds for one group: the estimate, and the time for the rows of an average group."""
-    assert boundary.recomputed is not None  # noqa: S101  # it is to be found again
+    """Return the expected seconds to compute one group: the job's estimate, and the time for the rows of an average group."""
+    assert boundary.recomputed is not None  # noqa: S101  # callers pass recomputed boundaries only
     estimated = boundary.recomputed.estimate_ms / 1000
     referring_boundaries = [
         other_boundary
@@ -60,7 +63,6 @@ def _estimate_seconds(session: Session, capture: Capture, boundary: Boundary) ->
 
 
 def _count_rows(session: Session, capture: Capture, boundary: Boundary) -> int:
-    """Return the number of records in the scans below a boundary."""
     scans = capture.plan.scans(find_input(capture, boundary))
     files = [file.make_read_file() for scan in scans for file in make_whole_scan(session, capture, scan, {}).files]
     return sum(footer.rows for footer in read_footers(session.database, files)) if files else 0

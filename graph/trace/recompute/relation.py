@@ -1,7 +1,7 @@
-"""The input of an operator whose rows are computed again, as one relation of DuckDB (docs: capture format, "Derived boundaries").
+"""The input of an operator as a DuckDB query, to compute its rows again (docs: capture format, "Derived boundaries").
 
-The relation consists of scans, and of filters, projections and joins (inner, left outer, semi, anti) over them. Each scan is a table
-`v<operator>` with `ref` and the columns `a<attribute>`. The user of the relation defines these tables.
+The query has scans, and filters, projections and joins (inner, left outer, semi, anti) over them. Each scan is a table `v<operator>` with
+`ref` and the columns `a<attribute>`. The caller defines these tables.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EXISTS = {Behaviour.MATCH: "EXISTS", Behaviour.ABSENCE: "NOT EXISTS"}
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation in SQL: `sql` goes into a FROM, `conditions` into its WHERE. `scans` are all sources that it reads."""
+    """A query in parts: `sql` goes into the FROM clause, `conditions` go into WHERE. `scans` are all sources that it reads."""
 
     sql: str
     conditions: Sequence[str]
@@ -27,12 +27,11 @@ class Relation:
 
     @property
     def format_conditions(self) -> str:
-        """The conditions, with WHERE."""
         return f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
 
 
 class RelationTranslator(Translator):
-    """Translates expressions over a `Relation`."""
+    """Translates Spark expressions over a `Relation` to DuckDB."""
 
     def __init__(self, plan: Plan, scans: Sequence[Operator]) -> None:
         super().__init__(plan, {scan.id: "ref" for scan in scans})
@@ -42,7 +41,7 @@ class RelationTranslator(Translator):
 
 
 def make_relation(plan: Plan, translator: Translator, operator: Operator) -> Relation:
-    """Return the rows of an operator as a relation.
+    """Return the DuckDB query that computes the rows of an operator.
 
     Raises:
         Untranslatable: DuckDB may compute other rows than Spark did.

@@ -1,4 +1,4 @@
-"""The SQL that computes the rows of a boundary again from the sources (docs: capture format, "Derived boundaries")."""
+"""The SQL that computes the rows of a boundary again from its sources (docs: capture format, "Derived boundaries")."""
 
 from __future__ import annotations
 
@@ -30,17 +30,14 @@ class RecomputeSpec:
 
     @property
     def references(self) -> str:
-        """The columns of references, in a SELECT."""
         return ", ".join(f"{value} AS {name}" for name, value in self.columns.items())
 
     @property
     def computed(self) -> str:
-        """The columns of `values`, each after a comma."""
         return "".join(f", {value} AS {name}" for name, value in self.values.items())
 
     @property
     def keyed(self) -> str:
-        """The keys, each after a comma."""
         return "".join(f", {key} AS {make_key_name(place)}" for place, key in enumerate(self.keys))
 
 
@@ -49,7 +46,7 @@ def make_key_name(place: int) -> str:
 
 
 def make_recompute_spec(capture: Capture, boundary: Boundary) -> RecomputeSpec:
-    """Return the spec of a boundary whose rows are computed again.
+    """Return the SQL for a boundary without a kept table.
 
     Raises:
         Untranslatable: DuckDB may compute other rows than Spark did.
@@ -68,17 +65,15 @@ def make_recompute_spec(capture: Capture, boundary: Boundary) -> RecomputeSpec:
 
 
 def find_input(capture: Capture, boundary: Boundary) -> Operator:
-    """Return the operator whose rows a recomputed boundary has. For matches, it is the right side of the semi-join."""
+    """Return the operator that produces the rows of the boundary. For matches, this is the right side of the semi-join."""
     return capture.plan.children(capture.plan.operators[boundary.operator])[-1 if boundary.kind == "match" else 0]
 
 
 def list_keys(boundary: Boundary, operator: Operator) -> Sequence[Expression]:
-    """Return the expressions of the keys of a recomputed boundary."""
     return boundary.recomputed.keys if boundary.recomputed and boundary.kind != "group" else operator.keys
 
 
 def _make_reference(capture: Capture, translator: Translator, column: Column) -> str:
-    """Return SQL of a column of references: to a record, to the matches of a semi-join (a key), or to its row (the row's record)."""
     plan, operator = capture.plan, capture.plan.operators[column.operator]
     if operator.behaviour is Behaviour.SOURCE:
         return f"coalesce(v{operator.id}.ref, {NONE})"  # an outer join may have no row on this side
@@ -91,12 +86,12 @@ def _make_reference(capture: Capture, translator: Translator, column: Column) ->
 
 
 def make_key(reference: str) -> str:
-    """Return SQL that maps a reference to the integer key, and back. The key must not be null."""
+    """Return SQL that maps a reference to its integer key. The same function maps a key to its reference. The key must not be null."""
     return f"xor(CAST({reference} AS BIGINT), {_MIXED})"
 
 
 def make_reference_to(key: str) -> str:
-    """Return SQL that maps a key to the reference to its matches. DuckDB raises for the key whose reference means "no record"."""
+    """Return SQL that maps a key to the reference to its matches. DuckDB raises for the key whose reference means "none"."""
     message = f"a key is {NONE ^ _MIXED}, which cannot be told from no record"
     return f"(CASE WHEN {key} = {NONE ^ _MIXED} THEN error('{message}') ELSE {make_key(key)} END)"
 
@@ -112,7 +107,7 @@ def make_row_reference(key: str) -> str:
 
 
 def _encode_value(values: Sequence[str]) -> dict[str, str]:
-    """Return the columns of integers as captures record them: NONE for null, and a bit in `nulls`."""
+    """Return values as integer columns of a capture: NONE for null, and a bit for each null in the column `nulls`."""
     if not values:
         return {}
     columns = {value_name(place): f"coalesce(CAST({value} AS BIGINT), {NONE})" for place, value in enumerate(values)}

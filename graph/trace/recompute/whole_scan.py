@@ -1,4 +1,4 @@
-"""Reads all records of a scan from the files that the job read, if they have not changed."""
+"""Reads all records of a scan from the files that the job read, if the files have not changed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from headwater.graph.trace.session import Capture, KnownFile, Session, format_ma
 
 @dataclass(frozen=True, slots=True)
 class WholeScan:
-    """The records of a scan: `sql` is a query of `ref` and the needed values, `a<attribute>`."""
+    """All records of a scan: `sql` is a query of `ref` and the needed values, `a<attribute>`."""
 
     sql: str
     files: Sequence[KnownFile]
 
     def check(self) -> None:
-        """Check that no file has changed while it was read.
+        """Check that no file has changed while the query ran.
 
         Raises:
             SourceChangedError: a file has changed.
@@ -36,11 +36,11 @@ class WholeScan:
 
 
 def make_whole_scan(session: Session, capture: Capture, scan: Operator, types: Mapping[int, str]) -> WholeScan:
-    """Return all records of a scan.
+    """Return a query of all records of a scan.
 
     Raises:
-        SourceChangedError: a file is not what it was.
-        Untranslatable: the files hold something else than Spark read.
+        SourceChangedError: a file has changed since the run read it.
+        Untranslatable: DuckDB would read other values than Spark.
     """
     shape, names = Shape.from_source(capture.source(scan.source)), {column.attr: column.name for column in scan.attributes}
     files = _list_files(session, capture, scan, shape)
@@ -67,7 +67,6 @@ def make_whole_scan(session: Session, capture: Capture, scan: Operator, types: M
 
 
 def _list_files(session: Session, capture: Capture, scan: Operator, shape: Shape) -> list[tuple[KnownFile, int]]:
-    """Return the files that the scan read, with their ordinals."""
     source = capture.source(scan.source)
     dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
     session.look.expect(file.path for file in capture.files_of(source))
@@ -82,6 +81,6 @@ def _make_value(file: KnownFile, name: str) -> str | None:
 
 
 def _make_constant(values: Sequence[str | None]) -> str:
-    """Return a partition column: one value for each file."""
+    """Return SQL for a partition column, which has one value for each file."""
     branches = " ".join(f"WHEN {place} THEN {'NULL' if value is None else literal(value)}" for place, value in enumerate(values))
     return f"(CASE p.file_index {branches} END)"

@@ -1,1 +1,1 @@
-"""Records that an unknown run copied into other files of a table, found by the table's row numbers."""
+"""Finds records that a program without capture copied into other files of the same table, by the table's row numbers."""

@@ -1,7 +1,7 @@
-"""Finds records of files without a known writer in earlier files of the same table that a known run wrote.
+"""Finds the former files of records, if the records are in files that no captured run wrote.
 
-The walk upstream uses it for tables that other programs compacted or changed. A row that was changed since is made from its former row and
-from unknown data, and the answer says so.
+The upstream walk uses it for tables that other programs compacted or changed. A row that such a program changed comes from its former row
+and from unknown data. The answer reports that.
 """
 
 from __future__ import annotations
@@ -22,21 +22,24 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 @dataclass
 class FormerRecords:
-    """Tables `origin, file, row` of earlier records, by writer. `rest` has the records without a known earlier file."""
+    """Tables `origin, file, row` of records in former files, by the capture that wrote them.
+
+    `rest` are records without a known former file.
+    """
 
     rest: str
     by_writer: list[tuple[str, str]] = field(default_factory=list)
 
 
 class FormerFiles:
-    """Finds former records, for one walk."""
+    """Finds records in former files, for one walk."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._tables = WalkTables(session)
 
     def find_former_records(self, table: str, files: Sequence[KnownFile]) -> FormerRecords:
-        """Find earlier records for a table `origin, file, row`. No known run wrote `files`."""
+        """Find the former files of the records in a table `origin, file, row`. No captured run wrote `files`."""
         session, former_records = self._session, FormerRecords(rest=table)
         parts: list[Columns] = []
         for file in filter(format_table_name, files):
@@ -100,7 +103,7 @@ class FormerFiles:
             }  # fmt: skip
 
     def _find_known_targets(self, table_rows: TableRows, entry: TableFile, file: KnownFile, rows: RowNumbers) -> Columns:
-        """Return for each row the file and place where a known run wrote it, or −1."""
+        """Return for each row the file and row that a captured run wrote, or −1."""
         places, holders = table_rows.find_holders(rows.numbers)
         if (places < 0).any():  # snapshots have expired
             table_rows = self._tables.add_captured_files(file.dataset, table_rows)
@@ -116,7 +119,7 @@ class FormerFiles:
         in_known = np.isin(places, list(written_files))
         is_open = ~is_own & ~(
             np.isin(places, list(new)) & has_new_version
-        )  # other rows are in known files, or no known run ever wrote them
+        )  # other rows are in captured files, or no captured run ever wrote them
         self._search_candidates(table_rows, entry, file, rows, is_open, targets)
         for place, number in written_files.items():
             is_here = (places == place) & (targets["file"] < 0)
@@ -133,7 +136,7 @@ class FormerFiles:
     def _search_candidates(
         self, table_rows: TableRows, entry: TableFile, file: KnownFile, rows: RowNumbers, is_open: Mask, targets: Columns
     ) -> None:
-        """Search rows, by number and version, in earlier files that known runs wrote. Rows that are found leave `is_open`."""
+        """Search rows, by number and version, in earlier files that captured runs wrote. `is_open` marks the rows still to find."""
         if not is_open.any():
             return
         candidates = table_rows.find_earlier_files(entry, int(rows.versions[is_open].min()))

@@ -1,7 +1,7 @@
-"""Finds records in later files of the same table that no known run wrote and a known run read.
+"""Finds records again in later files of the same table that no captured run wrote, if a captured run read these files.
 
-The walk downstream uses it for tables that other programs compacted or changed. Records that a known run made in between are not found
-here, because the walk goes through that run.
+The downstream walk uses it for tables that other programs compacted or changed. Records that passed through a captured run in between are
+left out, because the walk goes through that run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headwater.graph.trace.session import KnownFile, Session
 
 
 class LaterFiles:
-    """Finds later records, for one walk. `held_blocks` are the current files of each dataset that no known run wrote or read."""
+    """Finds records in later files, for one walk."""
 
     def __init__(self, session: Session, held_blocks: Mapping[str, Sequence[FileBlock]]) -> None:
         self._session = session
@@ -79,7 +79,6 @@ class LaterFiles:
     def _number_records(
         self, table: str, files: Sequence[KnownFile], table_rows: TableRows, foreign_blocks: Sequence[FileBlock]
     ) -> tuple[list[Columns], int]:
-        """Return the records with their row numbers and versions, and the commit that added the first of their files."""
         numbered_records: list[Columns] = []
         added: list[int] = []
         for file in files:
@@ -108,7 +107,6 @@ class LaterFiles:
     def _match_later_rows(
         self, table_rows: TableRows, target: KnownFile, records: Columns, target_numbers: RowNumbers
     ) -> Iterator[Columns]:
-        """Return the records that a later file contains, changed or not. Records that a known run wrote in between are left out."""
         order = np.argsort(target_numbers.numbers, kind="stable")
         pairs = memory_tables.matched(records["number"], target_numbers.numbers[order], most=2**31)
         assert pairs is not None  # noqa: S101 - no number is there twice
@@ -134,12 +132,11 @@ class LaterFiles:
             }  # fmt: skip
 
     def _report_takeovers(self, table_rows: TableRows, foreign_blocks: Sequence[FileBlock]) -> bool:
-        """Return whether one of some files may contain rows of earlier files."""
         entries = [table_rows.files.get(block.path) for block in foreign_blocks]
         return any(entry is None or entry.is_rewrite is not False for entry in entries)
 
     def _list_foreign_files(self, dataset: str) -> list[FileBlock]:
-        """Return the files of a dataset that a known run read and that no known run wrote, here or elsewhere."""
+        """Return the files of a dataset that a captured run read and that no captured run wrote, here or elsewhere."""
         if dataset not in self._foreign_files:
             session = self._session
             catalog = session.store.catalog

@@ -1,6 +1,6 @@
-"""The tables of a walk: their files with row numbers, and those of the files that known runs wrote.
+"""The tables with row numbers that a walk passes, and their files.
 
-`former_files` and `later_files` use it to find records that an unknown run copied into other files of a table. Two rows are the same record
+`former_files` and `later_files` use it to find records that a program without capture copied into other files. Two rows are the same record
 if they have the same number and version. Rows are never linked by time, by name or by equal values.
 """
 
@@ -34,7 +34,7 @@ _MOST_READ = 500  # data files whose row numbers one walk reads
 
 
 class WalkTables:
-    """The tables of one walk. The answer reports their missing metadata."""
+    """The tables of one walk. The answer reports missing metadata."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -44,7 +44,7 @@ class WalkTables:
         self._reads = 0
 
     def find_table(self, dataset: str) -> TableRows | str | None:
-        """Return the table of a dataset. None: it is no table, or has no known writer. A text says why it cannot be read."""
+        """Return the table of a dataset. None if it is no table, or no captured run wrote it. A text is the reason why it is unreadable."""
         if dataset not in self._tables:
             self._tables[dataset] = self._look_up_table(dataset)
         return self._tables[dataset]
@@ -64,7 +64,7 @@ class WalkTables:
         return rows if rows is not None else "its metadata are not there"
 
     def add_captured_files(self, dataset: str, table: TableRows) -> TableRows:
-        """Return the table with all files that known runs wrote, including files of expired snapshots."""
+        """Return the table with all files that captured runs wrote, including files of expired snapshots."""
         if dataset not in self._stated:
             session = self.session
             files = list(table.files.values())
@@ -82,9 +82,9 @@ class WalkTables:
         return self._stated[dataset]
 
     def find_written_files(self, files: Mapping[int, TableFile], dataset: str) -> dict[int, int]:
-        """Return the files that a known run wrote with record lineage, as numbers of the session.
+        """Return the files that a captured run wrote with record lineage, as numbers of the session.
 
-        A file is left out, and the answer says so, if its run and the metadata of the table differ about it.
+        If the run and the table's metadata disagree about a file, the file is left out, and the answer reports that.
         """
         session = self.session
         blocks = session.store.catalog.written_at(session.tenant, [file.path for file in files.values()])
@@ -101,12 +101,11 @@ class WalkTables:
         return numbers
 
     def check_agreement(self, file: TableFile, block: FileBlock) -> bool:
-        """Return whether a file's table and its known writer agree about the file. If they differ, report it in the answer."""
+        """Return whether the table's metadata and the capture that wrote the file agree. Report a difference in the answer."""
         writer = self.session.store.catalog.writers(self.session.tenant, [block]).get(block)
         return writer is None or self._is_consistent(file, block, writer)
 
     def _is_consistent(self, file: TableFile, block: FileBlock, writer: str) -> bool:
-        """Return whether the metadata of a table agree with the run that wrote a file."""
         if writer not in self._files_of_runs:
             sink = self.session.get_capture(writer).manifest.sink
             kept_files = self.session.store.catalog.written_by(self.session.tenant, writer)
@@ -131,7 +130,7 @@ class WalkTables:
     def read_numbers(
         self, table: TableRows, entry: TableFile, file: KnownFile, rows: Longs | None, numbers: Longs | None = None
     ) -> RowNumbers:
-        """Return the numbers of some rows of a file, or the rows with some numbers. Raises an error of `CANNOT`."""
+        """Return the row numbers of some rows of a file, or the rows with some numbers. Raises an error of `CANNOT`."""
         self._reads += 1
         if self._reads > _MOST_READ:
             raise OSError(f"the numbers of rows are in more than {_MOST_READ} files")
@@ -141,11 +140,10 @@ class WalkTables:
         return row_numbers
 
     def has_new_rows(self, table: TableRows, entry: TableFile, file: KnownFile) -> bool:
-        """Return whether a file has rows that no earlier file had. Raises an error of `CANNOT`."""
+        """Return whether a file has rows that are in no earlier file. Raises an error of `CANNOT`."""
         return has_new_rows(self.session.local_database, table, entry, file.make_read_file())
 
     def list_places(self, table: str, file: KnownFile) -> Columns:
-        """Return the origins and rows of the records of one file."""
         in_memory = self.session.get_columns(table)
         if in_memory is None:
             query = f"SELECT origin, row FROM {table} WHERE file = {file.number} AND row IS NOT NULL"
@@ -158,5 +156,5 @@ class WalkTables:
 
 
 def format_table_name(file: KnownFile) -> bool:
-    """Return whether a file belongs to a table, whose metadata list it."""
+    """Return whether a file belongs to a table format, whose metadata lists the files."""
     return get_format(file.shape.format).is_table

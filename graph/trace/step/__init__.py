@@ -1,1 +1,1 @@
-"""One step through one capture, back or forward, operator by operator."""
+"""Follows records through one capture, backward or forward, operator by operator."""

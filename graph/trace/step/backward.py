@@ -1,12 +1,12 @@
-"""One step back: from records that a capture wrote to the records of its scans.
+"""The step backward: from records that a capture wrote to the records of its scans.
 
-The states of a step are sets of (origin, reference) at an operator. A boundary replaces the states of its operator by states of the
-operators below. `origin` is the record that a trace began with, for traces that ask for pairs.
+The state of a step is a set of (origin, reference) at an operator. A boundary of the operator replaces these references by references to
+operators below. `origin` is the record that a trace began with, for traces that return pairs.
 
-In a witness, each state has C, the chosen columns. The rows of a window's frame only carry the columns that its function reads.
+For a witness, each state also has C, the chosen columns. The rows of a window's frame only need the columns that its function reads.
 
-For influence, adjacent windows that do not read each other's results count as one (docs: semantics). Rows of a frame have a `skip` set: the
-windows below whose frames must not be opened for these rows. In a witness, C has this effect.
+For influence, adjacent windows that do not read each other's results count as one (docs: semantics). Rows of a frame therefore have a
+`skip` set: windows below whose frames are not followed for these rows. For a witness, C has this effect.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ _BY_PLACE = frozenset({Behaviour.SOURCE, Behaviour.WINDOW})  # references to the
 
 @dataclass(frozen=True, slots=True)
 class BackwardResult:
-    """The result of a step: queries `origin, ref` by scan and needed columns (maybe without rows), and the number of known rows."""
+    """The result of a step: queries `origin, ref` by scan and needed columns, and the number of start records in the capture.
+
+    A query may have no rows.
+    """
 
     scans: dict[tuple[int, Needed], list[str]]
     records: int
@@ -54,7 +57,7 @@ class BackwardResult:
 
 @dataclass(frozen=True, slots=True)
 class _Carry:
-    """The values that a reference takes down: C of a witness, as the inputs of its operator, or the windows to skip."""
+    """The values that go down with a reference: C of a witness, as the inputs of its operator, or the windows to skip."""
 
     inputs: Needed = None
     skip: Skip = frozenset()
@@ -92,7 +95,10 @@ class Backward:
         self._states: dict[_State, list[str]] = {}
 
     def run(self, begin: str, places: Mapping[int, int]) -> BackwardResult:
-        """Step back from a table `origin, file, row`. `places` maps a file of the session to its place among the capture's files."""
+        """Follow a table `origin, file, row` backward.
+
+        `places` maps a file number of the session to its index among the capture's files.
+        """
         sink = self._plan.sink
         if sink is None:
             return BackwardResult({}, 0)
@@ -157,12 +163,12 @@ class Backward:
         self._pass_down_by_branch(rows, boundary, operator, _Carry(find_needs(operator, position.columns)))
 
     def _report_lost_groups(self, operator: Operator, rows: str) -> None:
-        """Report groups and window rows that are missing. Only a single group of all rows may be empty."""
+        """Report groups and window rows that the capture lacks. Only a global aggregate may have an empty group."""
         if not self._session.count_rows(rows) and (operator.keys or operator.behaviour is Behaviour.WINDOW):
             self._session.report(operator.label, "the rows that are referred to were not recorded", "missing")
 
     def _step_side(self, operator: Operator, boundary: Boundary, state: str, columns: list[Column], *, has_collisions: bool) -> None:
-        """Follow one side of INTERSECT ALL or EXCEPT ALL: all equal rows, in a witness the first."""
+        """Follow one side of INTERSECT ALL or EXCEPT ALL: all equal rows, or for a witness the first equal row."""
         candidates = self._session.make_table(
             f"SELECT g.key AS grp{format_columns('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s "
             f"JOIN {self._session.query_rows(self._capture, boundary)} g ON g.key = s.ref WHERE {select_side('g', columns)}"
@@ -201,11 +207,9 @@ class Backward:
                     self._pass_down_by_branch(window_rows.choose_rows(reach, reach.choice), boundary, operator, carry)
 
     def _query_named_rows(self, state: str, boundary: Boundary) -> str:
-        """Return a table `origin, …` of the rows of a boundary that the references of a state name."""
         return self._lookup.find_rows(boundary, state, schema_of(boundary).names, by="ref")
 
     def _step_cached(self, operator: Operator, state: str, position: _State) -> None:
-        """Follow the references of a cached row."""
         boundary = self._get_boundary(operator)
         if boundary is not None:
             rows = self._query_named_rows(state, boundary)
@@ -214,7 +218,7 @@ class Backward:
             self._pass_down_by_branch(rows, boundary, operator, _Carry(find_needs(operator, position.columns), position.skip))
 
     def _step_match(self, operator: Operator, state: str, position: _State) -> None:
-        """Follow the rows that a semi-join matched (in a witness the first), or the row of a subquery."""
+        """Follow the rows that a semi-join matched (for a witness the first), or the row of a subquery."""
         boundary, rows = self._plan.match(operator), self._plan.boundary(operator)
         if boundary is None:
             self._session.report(operator.label, "its boundary is not in the capture", "missing")
@@ -241,7 +245,6 @@ class Backward:
         self._pass_down_by_branch(matching_rows, boundary, operator, _Carry(_find_read_columns(operator, position.columns)))
 
     def _query_candidates(self, operator: Operator, boundary: Boundary, rows: str, *, filtered: bool) -> str:
-        """Return a table `grp, <ref columns>` of the rows that match the rows of a table with references `ref`."""
         columns = [*list_references(boundary), *list_branches(boundary)]
         if not filtered:
             return self._lookup.find_groups(boundary, rows, list_names(columns))
@@ -252,11 +255,14 @@ class Backward:
 
     @staticmethod
     def _list_found_columns(operator: Operator) -> frozenset[int]:
-        """Return the columns with the result of a subquery or an existence join. A semi-join has none, and is always needed."""
+        """Return the columns with the result of a subquery or an existence join. A semi-join has no such column."""
         return frozenset(column.attr for column in operator.attributes)
 
     def _pass_down_by_branch(self, rows: str, boundary: Boundary, upper_operator: Operator, carry: _Carry) -> None:
-        """Hand references on. In a witness, rows of different branches are handled separately, since they need different columns."""
+        """Pass references to the operators below.
+
+        For a witness, each branch goes down separately, because branches need different columns.
+        """
         columns, ways = list_references(boundary), list_branches(boundary)
         expands = all(self._plan.operators[way.operator].behaviour is Behaviour.BRANCHES for way in ways)
         if not self._witness or not ways or (carry.inputs is None and expands):
@@ -269,7 +275,6 @@ class Backward:
             self._pass_down(f"(FROM {rows} WHERE {condition})", columns, upper_operator, _Carry(carry.inputs, carry.skip, row_branches))
 
     def _pass_down(self, rows: str, columns: Iterable[Column], upper_operator: Operator, carry: _Carry) -> None:
-        """Hand the references in rows (a table or a query) on to the operators that they name."""
         carried = self._plan.list_carried_columns(upper_operator, carry.inputs, carry.branches) if self._witness else {}
         followed_columns = [column for column in columns if column.operator in self._goal_operators]
         if len(followed_columns) > 1 and rows.startswith("("):
@@ -286,7 +291,6 @@ class Backward:
                 self._states.setdefault(_State(operator.id, self._keep_relevant(operator, operator_needs), skip), []).append(table)
 
     def _query_references(self, rows: str, column: str, operator: Operator) -> str:
-        """Return a table or query `origin, ref` of the references to an operator in a column of rows, each once."""
         in_memory = self._session.get_columns(rows)
         if in_memory is not None:
             refs = in_memory[column]
@@ -298,7 +302,7 @@ class Backward:
         return f"({select})" if operator.behaviour is Behaviour.SOURCE else self._session.make_table(select)
 
     def _remove_match(self, join: Operator, columns: Needed) -> Needed:
-        """Remove from C the column of an existence join that says whether there is a match."""
+        """Remove the result column of an existence join (whether there is a match) from C."""
         if columns is None:
             left_operators = list(self._plan.upstream(self._plan.children(join)[0]))
             left_attributes = frozenset(definition.attr for left_operator in left_operators for definition in left_operator.defines)
@@ -306,7 +310,7 @@ class Backward:
         return columns - self._list_found_columns(join)
 
     def _keep_relevant(self, operator: Operator, columns: Needed) -> Needed:
-        """Remove the attributes of other operators from C, so that equal states are one."""
+        """Restrict C to attributes of the operator, so that states with the same needs are equal."""
         matched = operator.behaviour is Behaviour.MATCH and self._plan.boundary(operator) is not None
         if columns is None or operator.behaviour is Behaviour.WINDOW or matched:
             return columns
@@ -320,5 +324,4 @@ class Backward:
 
 
 def _find_read_columns(operator: Operator, columns: Needed) -> Needed:
-    """Return the columns that a semi-join reads of its right side. For a subquery, these are the requested columns."""
     return find_needs(operator, frozenset() if operator.behaviour is Behaviour.MATCH else columns)

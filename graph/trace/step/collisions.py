@@ -1,7 +1,8 @@
-"""Finds keys that share a hash. A trace returns the records of both keys, and the answer says so.
+"""Finds keys that share a hash. A trace then returns the records of both keys, and the answer is a superset.
 
 Groups, partitions of a limit of ranks, and matches of semi-joins are recorded by 64-bit hashes of their keys. A second hash of each key is
-recorded too (docs: capture format, role `check`). Two keys with one first hash have different second hashes, except for one chance in 2^64.
+recorded too (docs: capture format, role `check`). Two keys with the same first hash have different second hashes, except for one chance in
+2^64.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _BY_KEY = frozenset({"group", "match", "check"})  # kept in the order of their k
 
 
 def find_collisions(session: Session, capture: Capture, operator: Operator, rows: str) -> bool:
-    """Return whether a hash among the references in `rows` (a table with the column `ref`) to an operator belongs to two keys."""
+    """Return whether a reference in the column `ref` of `rows` is the hash of two keys of the operator."""
     boundary = _find_check_boundaries(capture, operator)
     if boundary is None:
         return False
@@ -37,7 +38,6 @@ def report_collisions(session: Session, capture: Capture, operator: Operator, ro
 
 
 def _find_check_boundaries(capture: Capture, operator: Operator) -> Boundary | None:
-    """Return the boundary that has the second hashes: the check boundary of an aggregate, else that of the rows."""
     candidates = (capture.plan.match(operator), capture.plan.boundary(operator))
     check_boundaries = (boundary for boundary in candidates if boundary and any(column.role == "check" for column in boundary.columns))
     return next(check_boundaries, capture.plan.check(operator))

@@ -1,7 +1,7 @@
-"""One step forward: from records of a capture's scans to the records that it wrote. The inverse of an influence step back.
+"""The step forward: from records of a capture's scans to the records that it wrote. It is the inverse of a backward step for influence.
 
-Boundaries are passed from the scans up. The rows reached through a window depend on whether its frame may be opened for them (see
-`backward`). So each operator is computed once for every `skip` set that a window above uses.
+The step goes from the scans up, boundary by boundary. The rows that are reached through a window depend on whether its frame counts for
+them (see `backward`), so each operator is computed once for every `skip` set that a window above uses.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ class Forward:
         self._reached_tables: dict[tuple[int, Skip], str | None] = {(scan, frozenset()): table for scan, table in scans.items()}
 
     def run(self) -> str | None:
-        """Return a table `origin, file, row` of written records. `file` is an index into the capture's files. None: nothing was written."""
+        """Return a table `origin, file, row` of written records; `file` is an index into the capture's files.
+
+        None if no record was reached.
+        """
         sink = self._plan.sink
         return self._query_boundary(sink, ["file", "row"], frozenset()) if sink else None
 
     def _reach_operator(self, operator: Operator, skip: Skip) -> str | None:
-        """Return the reached references to an operator's rows: a table `origin, ref`."""
         kept_skip = skip & self._plan.skippable(operator) if operator.behaviour in WINDOWED else frozenset()
         key = (operator.id, kept_skip)
         if key not in self._reached_tables:
@@ -76,7 +78,7 @@ class Forward:
         return self._session.make_table(" UNION ".join(parts)) if parts else None
 
     def _reach_match(self, operator: Operator, match: Boundary, rows: Boundary | None) -> str | None:
-        """Return the references to a reached match. For a semi-join with a condition, return its rows on either side."""
+        """Return the references to reached matches. For a semi-join with a condition, return references to its rows."""
         if rows is None:
             reached_keys = self._report_collisions(operator, self._query_boundary(match, ["key AS ref"], frozenset()))
             return self._session.make_table(f"FROM {reached_keys} WHERE ref <> {NONE}") if reached_keys else None
@@ -93,13 +95,11 @@ class Forward:
         return self._session.make_table(" UNION ".join(parts)) if parts else None
 
     def _report_collisions(self, operator: Operator, rows: str | None) -> str | None:
-        """Return the same rows, and report a hash among their references that belongs to two keys."""
         if rows:
             report_collisions(self._session, self._capture, operator, rows)
         return rows
 
     def _query_window_rows(self, boundary: Boundary, framed: str, reach: FrameReach) -> str:
-        """Return the rows of the same partition whose frame contains a reached row."""
         frame_condition = f"q.ref BETWEEN {reach.lo} AND {reach.hi}"
         rows = self._session.query_rows(self._capture, boundary)
         return f"SELECT q.origin, w.ref FROM {framed} q JOIN {rows} w ON w.begin = q.begin WHERE {frame_condition}"
@@ -107,7 +107,6 @@ class Forward:
     def _query_boundary(
         self, boundary: Boundary, selected_columns: list[str], skip: Skip, by: Iterable[Column] | None = None
     ) -> str | None:
-        """Return the rows of a boundary with a reached reference. `by` are the columns to search."""
         columns = ", ".join(f"b.{name}" for name in selected_columns)
         parts = []
         operator = self._plan.operators[boundary.operator]

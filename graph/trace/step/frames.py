@@ -1,7 +1,7 @@
-"""The rows that a window function reaches for each row, as a range of references within the row's partition.
+"""The frame rows of window functions, as a range of references within the row's partition.
 
-Rows of a partition have consecutive references in the window's order (see `graph.records.tables`). So a frame is `lo … hi`, in SQL over a
-row `w` of the kept table. Backward and forward steps share these ranges, so they are inverse by construction.
+Rows of a partition have consecutive references in the window's order (see `graph.records.tables`). A frame is a range `lo … hi`, in SQL
+over a row `w` of the kept table. Backward and forward steps use the same ranges, so they are inverse by construction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OFFSET = frozenset({"lag", "lead"})
 
 @dataclass(frozen=True, slots=True)
 class FrameReach:
-    """Rows `lo … hi` of the partition. `reason` says why these may be too many; the aggregate `choice` takes only some of them.
+    """Rows `lo … hi` of the partition. `reason` says why the range may be too wide; the aggregate `choice` takes only some of its rows.
 
     `outside_condition` is true if the partition was not read to its end, and unread rows may belong to the frame.
     """
@@ -33,7 +33,7 @@ class FrameReach:
 
     @property
     def unread(self) -> str:
-        """A condition on a row: its range extends beyond the rows of its partition that were read."""
+        """Return an SQL condition: the range extends beyond the rows of the partition that were read."""
         return self.outside_condition or f"{self.hi.replace('w.size', 'w.total')} > {LAST}"
 
 
@@ -41,7 +41,7 @@ WHOLE = FrameReach(FIRST, LAST)
 
 
 def find_influence(window: Operator, definition: Definition, columns: Collection[str]) -> FrameReach:
-    """Return the rows that had a part in one result of a window. `columns` are the columns of the kept table."""
+    """Return the rows that influence one result of a window. `columns` are the columns of the kept table."""
     function = find_function(definition.expr)
     if function.fn in _RANKING:
         return WHOLE
@@ -75,7 +75,7 @@ def find_witness(window: Operator, definition: Definition, columns: Collection[s
 
 
 def _choose_row(function: Expression, frame: FrameReach) -> FrameReach:
-    """Return the row that a function takes by its place in a frame with a known order. Otherwise return all, to choose by value."""
+    """Return the row that a function takes by its position in the frame. Functions that choose by value return the whole frame."""
     if function.fn in {"first", "first_value", "any_value"}:
         return FrameReach(frame.lo, f"least({frame.lo}, {frame.hi})", frame.reason)
     if function.fn in {"last", "last_value"}:
@@ -91,7 +91,7 @@ def _choose_row(function: Expression, frame: FrameReach) -> FrameReach:
 
 
 def find_function(expression: Expression) -> Expression:
-    """Return the window function of a definition: its outermost part that is one."""
+    """Return the outermost window function in the expression of a definition."""
     for part in expression.walk():
         if part.aggregate or part.fn in _RANKING | _OFFSET or part.fn in {"nth_value", "first_value", "last_value"}:
             return part

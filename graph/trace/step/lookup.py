@@ -1,6 +1,6 @@
-"""The rows of a boundary that references name: searched in memory if they are few, else selected by the database.
+"""Finds the rows of a boundary to which references refer: in memory if there are few, else with the database.
 
-Only this module chooses between the two for steps over kept associations; both give the same table.
+Both ways give the same table. Only this module chooses between them, for steps over kept associations.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Lookup:
     capture: Capture
 
     def find_rows(self, boundary: Boundary, state: str, columns: Sequence[str], *, by: str) -> str:
-        """Return a table `origin, <columns>` of the rows that a state (a table `origin, ref`) names by their column `by`."""
+        """Return a table `origin, <columns>` of the rows whose column `by` equals a reference of the table `origin, ref`."""
         refs = self.session.get_columns(state)
         table, rows = self._query_rows(boundary, state, refs, columns, by)
         if (joined := _join_in_memory(self.session, refs, "origin", rows, by, columns)) is not None:
@@ -34,7 +34,7 @@ class Lookup:
         return self.session.make_table(f"SELECT s.origin{_format_columns('g', columns)} FROM {state} s JOIN {table} g ON g.{by} = s.ref")
 
     def find_groups(self, boundary: Boundary, groups: str, columns: Sequence[str], *, by: str = "key") -> str:
-        """Return a table `grp, <columns>` of the rows that the references `ref` in a table name; each row once."""
+        """Return a table `grp, <columns>` of the rows whose column `by` equals a reference `ref`. Each row occurs once."""
         refs = self.session.get_columns(groups)
         table, rows = self._query_rows(boundary, groups, refs, columns, by)
         distinct_groups = None if refs is None else memory_tables.values(refs["ref"])
@@ -52,7 +52,7 @@ class Lookup:
     def find_at_places(self, sink: Boundary, begin: str, places: Mapping[int, int], columns: Sequence[str]) -> str:
         """Return a table `origin, file, row, <columns>` of a sink's rows at the places in a table `origin, file, row`.
 
-        `places` maps a file of the session to its place among the capture's files.
+        `places` maps a file number of the session to its index among the capture's files.
         """
         session, start_columns = self.session, self.session.get_columns(begin)
         if start_columns is not None:
@@ -84,7 +84,7 @@ class Lookup:
     def _query_rows(
         self, boundary: Boundary, references: str, refs: Columns | None, columns: Sequence[str], by: str
     ) -> tuple[str, Columns | None]:
-        """Return a table or query that contains the referenced rows. If they are few, also return them in memory, ascending by `by`."""
+        """Return a table or query that contains the referenced rows. Few rows are also returned in memory, ascending by `by`."""
         rows = BoundaryRows(self.session, self.capture, boundary)
         if rows.recomputed:
             table = self._find_recomputed(rows, references, refs)
@@ -98,7 +98,7 @@ class Lookup:
         return kept_rows, None if found_rows is None else {**found_rows[1], by: found_rows[0]}
 
     def _find_recomputed(self, rows: BoundaryRows, references: str, refs: Columns | None) -> str:
-        """Return a table or query with the rows of recomputed groups. Each group is computed once in a trace."""
+        """Return the rows of groups that are computed again. A trace computes each group once."""
         if refs is None:
             return rows.find_by_references(references)
         keys = memory_tables.values(refs["ref"])
@@ -112,7 +112,7 @@ class Lookup:
 
 
 def select_group_rows(session: Session, state: str, candidates: str, columns: Sequence[str]) -> str:
-    """Return a table `origin, <columns>` of the candidates (a table `grp, <columns>`) that a state (a table `origin, ref`) names."""
+    """Return a table `origin, <columns>` of those candidates (a table `grp, <columns>`) to which a table `origin, ref` refers."""
     rows = session.get_columns(candidates)
     ordered_rows = None if rows is None else memory_tables.ascending(rows, "grp")
     if (joined := _join_in_memory(session, session.get_columns(state), "origin", ordered_rows, "grp", columns)) is not None:
@@ -123,7 +123,6 @@ def select_group_rows(session: Session, state: str, candidates: str, columns: Se
 def _join_in_memory(
     session: Session, refs: Columns | None, carried: str, rows: Columns | None, by: str, columns: Sequence[str]
 ) -> Columns | None:
-    """Return the column `carried` of references, joined with the columns of their rows. None if the database has to join them."""
     if refs is not None and rows is not None and len(refs["ref"]) == 1:  # the rows of one group, maybe millions, are not copied
         first_index, end_index = (int(np.searchsorted(rows[by], refs["ref"][0], side)) for side in ("left", "right"))
         if end_index - first_index <= session.memory_limit:

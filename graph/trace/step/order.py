@@ -1,4 +1,7 @@
-"""The order of "first": source records by path, then position; joined rows left to right; derived rows by their first source record."""
+"""The order that defines the "first" row of a group.
+
+Sources are ordered by path, then position; joined rows from left to right; derived rows by their first source record.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _LAST = 2**63 - 1
 
 
 def make_order(session: Session, capture: Capture, columns: Sequence[Column], rows: str, alias: str) -> tuple[list[str], str]:
-    """Return SQL keys that order the references in `rows`, null for none, and the joins that these keys need.
+    """Return SQL keys that order the references in `rows`, and the joins that these keys need. A key is null for a missing reference.
 
     There is a key for each of `list_placing_columns(columns)`. A joined match or a subquery's row does not change the place of a row.
     """
@@ -39,12 +42,12 @@ def make_order(session: Session, capture: Capture, columns: Sequence[Column], ro
 
 
 def list_placing_columns(capture: Capture, columns: Sequence[Column]) -> list[Column]:
-    """Return the columns that name rows, without matches and rows of subqueries."""
+    """Return the columns that refer to rows or groups. References to matches and to rows of subqueries are left out."""
     return [column for column in columns if capture.plan.has_own_rows(capture.plan.operators[column.operator])]
 
 
 def _find_first_records(session: Session, capture: Capture, column: Column, wanted_references: str) -> str:
-    """Return a table `ref, first`: for each derived row of an operator, the keys of its first source record, as a list."""
+    """Return a table `ref, first` of the derived rows of an operator. `first` is the list of order keys of the first source record."""
     operator = capture.plan.operators[column.operator]
     boundary = capture.plan.boundary(operator)
     if boundary is None:
@@ -64,7 +67,7 @@ def _make_sort_keys(capture: Capture, column: Column, key: str) -> str:
 
 
 def make_order_in_memory(capture: Capture, columns: Sequence[Column], rows: Columns) -> list[Longs] | None:
-    """Return the order of rows in memory, as `make_order` does. None if references alone do not give the order."""
+    """Return the order keys of rows in memory. None if references alone do not determine the order."""
     keys: list[Longs] = []
     for column in list_placing_columns(capture, columns):
         operator = capture.plan.operators[column.operator]
@@ -75,7 +78,7 @@ def make_order_in_memory(capture: Capture, columns: Sequence[Column], rows: Colu
 
 
 def _rank_by_path(files: SourceFiles, value: str) -> str:
-    """Return ranks of ordinals by path. Ordinals follow the paths within one listing only."""
+    """Return SQL that ranks references by the path of their file. Ordinals follow the paths within one listing only."""
     if files.by_path:
         return f"CASE WHEN {value} >= 0 THEN {value} END"
     ordered_files = sorted(files, key=lambda file: file.path)

@@ -1,7 +1,7 @@
-"""Finds the recorded rows that a semi-join, an existence join or a scalar subquery refers to.
+"""Finds the rows that a semi-join, an existence join or a scalar subquery matched.
 
-A row refers to the rows of equal key. If a condition in addition to the key decides too, its values were recorded on both sides. DuckDB
-checks the condition again here. If that is not possible, all rows of equal key are returned, and the answer says so.
+A row refers to the rows of equal key. If the join has another condition too, its values were recorded on both sides, and DuckDB checks the
+condition again here. If that is not possible, all rows of equal key are returned, and the answer is a superset.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KEYS = f"{ROW}.key = {MATCH}.key AND {ROW}.key <> {NONE}"  # a null key matches
 
 
 def find_matches(session: Session, capture: Capture, operator: Operator, make: Callable[[str], str]) -> str:
-    """Call `make` with the join condition, SQL over the kept tables `l` (rows of the semi-join) and `m` (its right side)."""
+    """Call `make` with the join condition, as SQL over the kept tables `l` (rows of the semi-join) and `m` (its right side)."""
     try:
         return make(_check_condition(session, capture.plan, operator))
     except Untranslatable as reason:
@@ -33,7 +33,7 @@ def find_matches(session: Session, capture: Capture, operator: Operator, make: C
 
 
 def is_branch(plan: Plan, operator: Operator) -> bool:
-    """Return whether an existence join is part of an OR or a CASE. A row then may need no match."""
+    """Return whether an existence join is part of an OR or a CASE. A row may then not need a match."""
     if operator.behaviour is not Behaviour.MATCH:
         return False  # a scalar subquery always has a part in the row
     attributes = {column.attr for column in operator.attributes}
@@ -60,7 +60,6 @@ def _check_condition(session: Session, plan: Plan, operator: Operator) -> str:
 
 
 def _read_values(boundary: Boundary, alias: str, types: Mapping[int | None, str | None]) -> dict[int, str]:
-    """Return the recorded values of one side, by attribute."""
     attributes = [column.attr for column in boundary.columns if column.role == "value"]
     return {
         attr: f"(CASE WHEN ({alias}.nulls >> {place}) & 1 = 0 THEN {decoded(f'{alias}.v{place}', types.get(attr))} END)"
@@ -70,7 +69,7 @@ def _read_values(boundary: Boundary, alias: str, types: Mapping[int | None, str 
 
 
 class _RecordedTranslator(Translator):
-    """A translator whose attributes are recorded values."""
+    """Translates an expression whose attributes are recorded values."""
 
     def __init__(self, plan: Plan, values: Mapping[int, str]) -> None:
         super().__init__(plan, {})

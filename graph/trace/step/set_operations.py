@@ -1,8 +1,7 @@
-"""INTERSECT ALL and EXCEPT ALL, which Spark runs as an aggregate over a union of both sides.
+"""Lineage through INTERSECT ALL and EXCEPT ALL, which Spark runs as an aggregate over a union of both sides.
 
-The aggregate only counts, so it is not the lineage. A row of an intersection comes from all equal rows of both sides, in a witness from the
-first of each side. A row of a difference comes from the equal rows of the left side, in a witness from the first. The right side is an
-absence.
+The aggregate only counts, so it is not the lineage. A row of an intersection comes from all equal rows of both sides, for a witness from
+the first of each side. A row of a difference comes from the equal rows of the left side, for a witness from the first.
 """
 
 from __future__ import annotations
@@ -16,12 +15,11 @@ INTERSECT, EXCEPT = "intersect all", "except all"
 
 
 def is_set_operation(operator: Operator) -> bool:
-    """Return whether an aggregate is a set operation."""
     return operator.behaviour is Behaviour.GROUP and operator.how in {INTERSECT, EXCEPT}
 
 
 def split_sides(plan: Plan, operator: Operator, boundary: Boundary) -> list[list[Column]]:
-    """Return the reference columns of each side that belongs to the lineage, by the branches of the union below."""
+    """Return the reference columns of each side that belongs to the lineage. The right side of EXCEPT ALL does not."""
     union = next((upper_operator for upper_operator in plan.upstream(operator) if upper_operator.behaviour is Behaviour.UNION), None)
     columns = list_references(boundary)
     if union is None:
@@ -32,5 +30,5 @@ def split_sides(plan: Plan, operator: Operator, boundary: Boundary) -> list[list
 
 
 def select_side(alias: str, columns: Sequence[Column]) -> str:
-    """Return SQL that is true for the rows of a side."""
+    """Return an SQL condition that is true for rows of one side."""
     return " OR ".join(f"{alias}.{column.name} <> {NONE}" for column in columns) or "false"

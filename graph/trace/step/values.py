@@ -1,6 +1,6 @@
-"""The values of references: columns of a scan, outputs of an inner aggregate, a window's rows and results.
+"""Reads the values to which references refer: columns of a scan, outputs of an inner aggregate, and rows and results of a window.
 
-Source files are read now, and only if they are what the run read.
+The source files are read now, and only if they have not changed since the run read them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Leaves = Mapping[int, Mapping[int, str]]  # operator → attribute → Spark's t
 
 
 def join_leaf_tables(session: Session, capture: Capture, columns: Sequence[Column], rows: str, leaves: Leaves) -> str:
-    """Return joins that add the values of leaves to the rows `c`: `v<operator>.a<attribute>`.
+    """Return SQL joins that add the values of leaves (`v<operator>.a<attribute>`) to the rows `c`.
 
     Raises:
-        SourceChangedError: a file with the values is not what it was.
+        SourceChangedError: a file with the values has changed since the run read it.
         Untranslatable: an inner aggregate cannot be computed again.
     """
     by_operator = {column.operator: column.name for column in columns}
@@ -65,7 +65,7 @@ def _make_aggregate_table(
 def _make_passing_table(
     session: Session, capture: Capture, operator: Operator, wanted_references: str, attributes: Mapping[int, str]
 ) -> str:
-    """Return the values that pass through a window, a semi-join, a cache or a checkpoint: the values of its left input row."""
+    """Return values that pass unchanged through a window, a semi-join, a cache or a checkpoint."""
     boundary = capture.plan.boundary(operator)
     if boundary is None:
         raise Untranslatable(f"the rows of {operator.text}")
@@ -93,7 +93,7 @@ def _make_result_table(
     session: Session, capture: Capture, operator: Operator, boundary: Boundary, rows: str, attributes: Mapping[int, str],
     results: Sequence[Definition],
 ) -> str:  # fmt: skip
-    """Return the values that pass through a window, and its results, computed again over all rows of the partitions."""
+    """Return the results of a window, computed again over whole partitions, and values that pass through the window."""
     kept_frames = {f"{c.role.removeprefix('frame_')}{c.frame}" for c in boundary.columns if c.role.startswith("frame_")}
     reaches = {definition.attr: find_influence(operator, definition, kept_frames) for definition in results}
     partition_rows = session.make_table(f"SELECT w.* FROM {session.query_rows(capture, boundary)} w SEMI JOIN {rows} n USING (begin)")
@@ -136,7 +136,7 @@ def _make_output(translator: Translator, operator: Operator, child: Operator, at
 
 
 def _format_aggregate(translator: Translator, function: Expression, child: Operator) -> str:
-    """Return the aggregate in SQL. The result must not depend on the order of rows, so sums of floating point are refused."""
+    """Return the aggregate in SQL. Sums of floating point are refused, because they depend on the order of rows."""
     arguments = [translator.translate(argument, child) for argument in function.args]
     keep = f" FILTER (WHERE {translator.translate(function.filter, child)})" if function.filter else ""
     kind = duckdb_type(function.args[0].type) if function.args else None

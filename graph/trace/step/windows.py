@@ -1,4 +1,4 @@
-"""The frames of window rows in a step back: the rows in them, and the rows that a function takes."""
+"""Finds the frames of window rows in a backward step, and the rows that a function takes of a frame."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class WindowRows:
         self._frame_columns |= {"peers" for c in boundary.columns if c.role == "rank"}
 
     def list_influences(self) -> Iterator[tuple[Needed, Sequence[FrameReach]]]:
-        """Return the reach of all functions of the window together, whichever columns they read."""
+        """Yield the frames of all functions of the window together, and None for the columns that they need (all columns)."""
         reaches = dict.fromkeys(find_influence(self._operator, definition, self._frame_columns) for definition in self._operator.defines)
         yield None, self._report_reason(list(reaches))
 
     def list_witnesses(self, definitions: Iterable[Definition]) -> Iterator[tuple[Needed, Sequence[FrameReach]]]:
-        """Return the reach of each of these results, and the columns that its function reads there."""
+        """Yield the frame of each of these results, and the columns that its function reads there."""
         for definition in definitions:
             yield (
                 find_window_reads(self._operator, [definition]),
@@ -38,14 +38,13 @@ class WindowRows:
             )
 
     def _report_reason(self, reaches: Sequence[FrameReach]) -> Sequence[FrameReach]:
-        """Return the reaches, and report those that are too wide."""
         for reach in reaches:
             if reach.reason:
                 self._session.report(self._operator.label, reach.reason, "superset")
         return reaches
 
     def report_unread(self, reaches: Iterable[FrameReach]) -> None:
-        """Report frames that are not whole. A join above may have stopped reading within a partition."""
+        """Report frames with unread rows. A join above the window may have stopped reading within a partition."""
         if not any(column.role == "total" for column in self._boundary.columns):
             return
         outside_condition = " OR ".join(f"({reach.unread})" for reach in reaches) or "false"
@@ -53,7 +52,7 @@ class WindowRows:
             self._session.report(self._operator.label, UNREAD, "missing")
 
     def query_frames(self, reaches: Iterable[FrameReach]) -> str:
-        """Return a query of all rows in the ranges. Overlapping ranges are merged first, so sliding frames cost no more than whole ones."""
+        """Return a query of all rows in the ranges. Overlapping ranges are merged first, so sliding frames stay cheap."""
         ranges = " UNION ".join(
             f"SELECT origin, {reach.lo} AS lo, least({reach.hi}, {LAST}) AS hi FROM {self._rows} w WHERE {reach.lo} <= {reach.hi}"
             for reach in reaches

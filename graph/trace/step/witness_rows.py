@@ -1,8 +1,8 @@
 """Finds the rows of a group that a witness needs (docs: semantics, rows "group by" and "window function over a frame").
 
-`min` and `max` take the first extremal row, and `count(distinct)` takes the first row of each value. All other functions take all rows that
-pass their FILTER. The value of an argument is read from the source files, by association. If the value is not certain, the whole group
-stays, and the answer says so.
+`min` and `max` need the first row with the extreme value, and `count(distinct)` needs the first row of each value. All other functions need
+all rows that pass their FILTER. The value of an argument is read from the source files, by association. If a value is not certain, the
+witness is the whole group, and the answer is a superset.
 
 "First" is by source path, then position, then joined rows from left to right. A derived row has the place of its first
 source record.
@@ -52,7 +52,7 @@ class Chooser:
         """Return the rows that the aggregate functions need, in the shape of the candidates.
 
         With `first_at_least`, a group without a chosen row returns its first row. `outputs` are the definitions with the functions. The
-        rows of a pivot are groups. `unchosen` has first rows that no function chose, because no value of their group is needed.
+        rows of a pivot are groups. `unchosen` has the first rows of groups in which no function chose a row.
         """
         self._outputs = outputs
         for function in (function for function in functions if function.fn == _PIVOT):
@@ -96,7 +96,6 @@ class Chooser:
         return self._session.keep_in_memory(taken(rows, order[first]))
 
     def _choose_for(self, ordered_rows: str, function: Expression) -> str | None:
-        """Return a table of the `rid` that one function needs. If it needs the whole group, report that and return None."""
         try:
             return self._choose_any(ordered_rows, function) if function.fn in _FREE else self._evaluate_arguments(ordered_rows, function)
         except Untranslatable as reason:
@@ -128,7 +127,7 @@ class Chooser:
         return Translator(self._capture.plan, {column.operator: column.name for column in self._known})
 
     def _make_comparable(self, translator: Translator, argument: Expression) -> str:
-        """Return an argument as a value that orders and groups as in Spark: −0.0 is 0.0."""
+        """Return an argument as a value that sorts and groups as in Spark, where −0.0 equals 0.0."""
         kind = duckdb_type(argument.type)
         value = translator.translate(argument, self._input)
         return f"({value} + 0)" if kind in ("FLOAT", "DOUBLE") else value
@@ -151,7 +150,7 @@ class Chooser:
         return filtered_rows
 
     def _choose_recorded(self, ordered_rows: str, function: Expression) -> str | None:
-        """Return a table `rid, grp` of the rows that a function took, as recorded. None if a group has no such record."""
+        """Return a table `rid, grp` of the recorded choices of a function. None if a group has no record of it."""
         boundary = self._capture.plan.choice(self._operator)
         output = next((definition.attr for definition in self._outputs if any(part is function for part in definition.expr.walk())), None)
         if boundary is None or output is None:
@@ -183,7 +182,7 @@ class Chooser:
         self._session.report(f"{self._operator.op} {function.text}", f"{reason}; all rows of the group are given", "superset")
 
     def _order_candidates(self, candidates: str) -> str:
-        """Return the candidates with a number, `rid`, and their place in the order of first rows, `rank`."""
+        """Add a row number `rid` and the place `rank` in the order of first rows to the candidates."""
         keys, joins = make_order(self._session, self._capture, self._columns, candidates, "c")
         # Derived rows of the same first record have equal places. Their references make the choice repeatable.
         order = ", ".join([*(f"{key} NULLS LAST" for key in keys), *(f"c.{column.name}" for column in self._columns)]) or "NULL"
@@ -191,12 +190,10 @@ class Chooser:
 
 
 def list_aggregates(expressions: Sequence[Expression]) -> list[Expression]:
-    """Return the aggregate functions in expressions."""
     return [part for expression in expressions for part in expression.walk() if part.aggregate]
 
 
 def _is_pivot(definition: Definition) -> bool:
-    """Return whether a column belongs to a pivot."""
     return definition.attr >= _MADE_UP or any((part.fn, part.name) == ("first", "pivot") for part in definition.expr.walk())
 
 
@@ -207,5 +204,5 @@ def _takes_all(function: Expression) -> bool:
 
 
 def _is_count(function: Expression) -> bool:
-    """Return whether the function takes all rows that pass the FILTER, whatever the arguments are."""
+    """Return whether the function takes all rows that pass the FILTER, whatever their values are."""
     return function.fn not in _GREATEST | _LEAST and not (function.fn == "count" and function.distinct)

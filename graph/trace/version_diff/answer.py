@@ -1,8 +1,7 @@
-"""The question for the difference between two versions of a dataset, and its answer.
+"""The request for the difference between two versions of a dataset, and the answer.
 
-Records that both versions have are not listed. Without a key, a record is its whole content, and a version is a bag of records: of three
-equal records in one version and two in the other, one was added or removed. With a key, a removed and an added record of the same key are
-one changed record.
+Records that both versions have are not listed. Without a key, versions are compared as bags of whole records: a record that occurs three
+times before and twice after counts as removed once. With a key, a removed and an added record of the same key are one changed record.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ NOW = "now"  # names the files at the dataset's path as they are
 
 
 class Change(StrEnum):
-    """The difference in one record."""
+    """The kind of a difference between two versions."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -27,13 +26,13 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffRequest:
-    """A page of the records in which version `after` of a dataset differs from version `before`.
+    """A request for the records in which version `after` of a dataset differs from version `before`.
 
-    - `before`, `after`: the sequence of a block, `now`, or whatever `TraceRequest.as_of` accepts. For tables of Delta and Iceberg,
-      a number is a snapshot
+    - `before`, `after`: the sequence of a block, `now`, or whatever `TraceRequest.as_of` accepts. For Delta and Iceberg tables, a number is a
+      snapshot
     - `key`: the columns that identify a record
-    - `changes`: the kinds of change to list. The counts are of all kinds
-    - `first`: with 0, nothing is compared: the answer has columns and origins only
+    - `changes`: the kinds of change to list. The counts include all kinds
+    - `first`: most changes on the page. With 0, nothing is compared: the answer has columns and origins only
     - `hidden`: columns that are not compared and not returned
     """
 
@@ -50,7 +49,7 @@ class DiffRequest:
 
 @dataclass(frozen=True, slots=True)
 class DiffRecord:
-    """A record of one version: its place, its values in the order of the page's columns, and the run that wrote its file, if known.
+    """A record of one version: its place, its values in the order of the page's columns, and the run that wrote its file.
 
     A trace by `file`, `row` and the version's `as_of` gives the lineage of the record.
     """
@@ -64,7 +63,7 @@ class DiffRecord:
 
 @dataclass(frozen=True, slots=True)
 class RecordChange:
-    """A record that differs. `before` is None for an added record, `after` for a removed one."""
+    """A record that differs between two versions. `before` is None for an added record, `after` is None for a removed record."""
 
     change: Change
     before: DiffRecord | None
@@ -73,7 +72,7 @@ class RecordChange:
 
 @dataclass(frozen=True, slots=True)
 class DiffSide:
-    """A compared version: its name in the request, the name for traces (None for `now`), the time, the runs that wrote it, latest first."""
+    """A compared version: its name in the request, its name for traces (None for `now`), its time, and its runs, latest first."""
 
     name: str
     as_of: str | None
@@ -83,9 +82,9 @@ class DiffSide:
 
 @dataclass(frozen=True, slots=True)
 class VersionDiff:
-    """One page of a difference. `total` counts the entries of the requested kinds; the three counts cover all records that differ.
+    """One page of a difference. `total` counts the changes of the requested kinds; the three counts cover all kinds.
 
-    `exact` is false if a version may have had other records, for the reasons in `incomplete`.
+    If `exact` is false, a version may have had other records. `incomplete` has the reasons.
     """
 
     dataset: str

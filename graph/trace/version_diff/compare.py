@@ -1,6 +1,6 @@
-"""Compares two tables of records as bags, and pairs removed and added records of one key.
+"""Compares two tables of records as bags, and pairs removed and added records with the same key.
 
-All statements run in the database of the session, which spills to disk. Rows come back in an order that is the same for each page.
+All statements run in the session's database, which spills to disk. The order of rows is the same for each page.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BEFORE, _AFTER = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A record that was compared: its file by number, its row and line, and its values."""
+    """A compared record: the number of its file, its row and line, and its values."""
 
     file: int
     row: int
@@ -46,7 +46,7 @@ class Comparison:
 
 
 def compared_columns(session: Session, tables: Sequence[str], hidden: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Return the columns of both tables with their types, without the hidden ones. The type of the latter table is shown."""
+    """Return the columns of both tables, without the hidden columns. A column of both has the type of the last table."""
     left = {name.casefold() for name in hidden}
     found: dict[str, tuple[str, str]] = {}
     for table in tables:
@@ -57,11 +57,11 @@ def compared_columns(session: Session, tables: Sequence[str], hidden: Collection
 
 
 def compare(session: Session, before: str, after: str, key: Sequence[str], hidden: Collection[str] = ()) -> Comparison:
-    """Compare two tables of records by content, and by key where one is given.
+    """Compare two tables of records by content, or by key if there is one.
 
     Raises:
-        InvalidQueryError: a column of the key is not there.
-        UnsupportedError: a column has values in one table that cannot be compared with those in the other.
+        InvalidQueryError: a column of the key does not exist.
+        UnsupportedError: the values of a column cannot be compared between the tables.
     """
     columns = [name for name, _ in compared_columns(session, [before, after], hidden)]
     names = _key_columns(columns, key)
@@ -86,7 +86,7 @@ def compare(session: Session, before: str, after: str, key: Sequence[str], hidde
 def fetch_page(
     session: Session, found: Comparison, changes: Sequence[Change], first: int, offset: int
 ) -> Iterator[tuple[Change, Place | None, Place | None]]:
-    """Yield entries of some kinds: changed, added and removed records, each kind by the place of its records."""
+    """Yield the changes of some kinds: changed, then added, then removed records, each kind by file and row."""
     kinds = ", ".join(literal(change) for change in changes) or "NULL"
     columns = ", ".join(quoted(name) for name, _ in found.columns)
     page = session.make_table(
@@ -121,7 +121,7 @@ def _key_columns(columns: Sequence[str], key: Sequence[str]) -> list[str]:
 
 
 def _differing(session: Session, rows: str, columns: Sequence[str]) -> str:
-    """Make a table of the places of records that one side has more often than the other."""
+    """Make a table with the places of records that one side has more often than the other."""
     named = ", ".join(map(quoted, columns))
     same = " AND ".join(f"r.{quoted(name)} IS NOT DISTINCT FROM n.{quoted(name)}" for name in columns)
     net = f"SELECT {named}, sum(2 * {_SIDE} - 1) AS __net FROM {rows} GROUP BY {named} HAVING __net <> 0"
@@ -133,7 +133,10 @@ def _differing(session: Session, rows: str, columns: Sequence[str]) -> str:
 
 
 def _paired(session: Session, rows: str, differing: str, key: Sequence[str]) -> tuple[str, int]:
-    """Make a table of changes. Return it with the number of keys that a version has several times."""
+    """Make a table of changes, with removed and added records paired by key.
+
+    Also return the number of keys that occur twice in a version.
+    """
     single = f"CASE {_SIDE} WHEN 1 THEN 'added' ELSE 'removed' END AS {_CHANGE}"
     nothing = f"NULL::BIGINT AS {_OTHER_FILE}, NULL::BIGINT AS {_OTHER_ROW}"
     if not key:
@@ -158,7 +161,6 @@ def _paired(session: Session, rows: str, differing: str, key: Sequence[str]) -> 
 
 
 def _type_notes(session: Session, before: str, after: str, columns: Sequence[str]) -> list[str]:
-    """Say which columns only one version has, and which have another type."""
     types = [{name.casefold(): kind for name, kind in list_column_types(session, table)} for table in (before, after)]
     notes = []
     for name in columns:

@@ -1,6 +1,6 @@
-"""Answers which records two versions of a dataset have not in common.
+"""Compares the records of two versions of a dataset.
 
-An answer is exact, or says which records a version may have had besides. If the data of a version is gone or was replaced, the question is
+An answer is exact, or says which other records a version may have had. If the data of a version was deleted or replaced, the question is
 refused. Files that both versions have are not read.
 """
 
@@ -27,9 +27,9 @@ async def diff(graph: GraphStore | None, store: AssociationStore, tenant: str, r
     """Return one page of the difference between two versions.
 
     Raises:
-        NotFoundError: the dataset or a version is not known.
-        InvalidQueryError: a version, or a column of the key, is not one.
-        UnsupportedError: the data of a version is gone or was replaced, or is not in files.
+        NotFoundError: there is no such dataset or version.
+        InvalidQueryError: the name of a version, or a column of the key, is invalid.
+        UnsupportedError: the data of a version was deleted or replaced, or is not in files.
         SourceChangedError: a file changed while it was read.
     """
     with get_tracer(store).session(tenant) as session:
@@ -72,7 +72,7 @@ def _diff(session: Session, dataset: Dataset, whole_before: Side, whole_after: S
 
 
 def _origins(session: Session, sides: Sequence[Side]) -> list[Origin]:
-    """Return the files that were read, with the names of their columns in the shape of each version and in their own."""
+    """Return the files that were read, with the names of their columns in the shape of each version and in their own shape."""
     found: list[Origin] = []
     for side in sides:
         found += list_origins(session, [replace(file, shape=side.shape) for file in side.files])
@@ -87,7 +87,6 @@ def _record(session: Session, place: Place | None, runs: dict[int, str]) -> Diff
 
 
 def _runs(session: Session, files: Sequence[KnownFile]) -> dict[int, str]:
-    """Return the ids of the runs that wrote files, by the number of the file."""
     wrote = session.store.catalog.writers(session.tenant, [file.block for file in files])
     runs = {capture: node_id(NodeKind.RUN, session.get_capture(capture).manifest.run.run_id) for capture in set(wrote.values())}
     return {file.number: runs[wrote[file.block]] for file in files if file.block in wrote}

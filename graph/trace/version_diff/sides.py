@@ -1,4 +1,4 @@
-"""The data of one version of a dataset: its files as the runs left them, or a reason why the version cannot be read any more."""
+"""The data of one version of a dataset: its files as the runs wrote them, or a reason why the version can no longer be read."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _NO_ROWS = np.empty(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A version of a dataset, or the part of it that must be compared.
+    """A version of a dataset, or the part of it to compare.
 
-    `left_out` are rows that the version does not hold, and `chosen` the only rows to compare, both by the number of a file.
+    `left_out` are deleted rows, and `chosen` the only rows to compare, both by the number of a file.
     """
 
     stated: DiffSide
@@ -44,7 +44,7 @@ async def find_side(session: Session, graph: GraphStore | None, dataset: Dataset
     Raises:
         NotFoundError: there is no such version, or no data at the dataset's path any more.
         InvalidQueryError: `name` does not name a version.
-        UnsupportedError: the records of that version are not known, or not in files.
+        UnsupportedError: the records of that version are unknown, or not in files.
     """
     shape, _ = await asyncio.to_thread(find_shape, session, dataset)
     if not get_format(shape.format).in_files or get_format(shape.format).spans_ordinals:
@@ -67,7 +67,7 @@ async def find_side(session: Session, graph: GraphStore | None, dataset: Dataset
 
 
 def _side_now(session: Session, dataset: Dataset, shape: Shape) -> Side:
-    """The dataset as it is. If only a table's catalog knows the current snapshot, the newest one in the table's folder is taken."""
+    """Return the present version of the dataset. If only a table's catalog knows the current snapshot, use the newest in the folder."""
     of_format = get_format(shape.format)
     if not of_format.is_table:
         files = list_current_files(session, dataset, shape)
@@ -98,7 +98,7 @@ def _stated(name: str, as_of: str, stated: AsOf) -> DiffSide:
 def leave_out_common(before: Side, after: Side) -> tuple[Side, Side]:
     """Return both versions without the records that they share as a part of the same file.
 
-    A file that both versions have is not read. If they hold different rows of the file, only these rows are read.
+    A file that both versions have is not read. If they have different rows of the file, only these rows are read.
     """
     own_before, own_after = {file.number for file in before.files}, {file.number for file in after.files}
     common = own_before & own_after
@@ -117,10 +117,10 @@ def _own_part(side: Side, other: Side, common: set[int]) -> Side:
 
 
 def check_readable(dataset: Dataset, side: Side) -> None:
-    """Check that the files of a version are the files that the runs wrote.
+    """Check that the files of a version have not changed since the runs wrote them.
 
     Raises:
-        UnsupportedError: a file is gone, was replaced, or cannot be read.
+        UnsupportedError: a file was deleted or replaced, or cannot be read.
     """
     lost = [file for file in side.files if file.problem]
     if not lost:
@@ -151,7 +151,6 @@ def read_side(session: Session, side: Side) -> str:
 
 
 def _without(session: Session, side: Side, files: Sequence[KnownFile]) -> str:
-    """SQL that leaves out the rows that the version does not hold."""
     left_out = {file.number: side.left_out[file.number] for file in files if file.number in side.left_out}
     if not left_out:
         return ""
