@@ -28,8 +28,8 @@ class Change(StrEnum):
 class DiffRequest:
     """A request for the records in which version `after` of a dataset differs from version `before`.
 
-    - `before`, `after`: the sequence of a block, `now`, or whatever `TraceRequest.as_of` accepts. For Delta and Iceberg tables, a number is a
-      snapshot
+    - `before`, `after`: the sequence of a block, `now`, or whatever `TraceRequest.as_of` accepts. A Delta or Iceberg table has
+      snapshots in place of sequences
     - `key`: the columns that identify a record
     - `changes`: the kinds of change to list. The counts include all kinds
     - `first`: most changes on the page. With 0, nothing is compared: the answer has columns and origins only
