@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from strawberry.dataloader import DataLoader
 
-from headwater.graph.model import Node, NodeKind
+from headwater.graph.model import EdgeKind, Node, NodeKind
 from headwater.graph.stores.protocol import GraphStore, Page
 from headwater.graph.stores.write_times import with_ends
-from headwater.graph.views import find_failed_writes
+from headwater.graph.views import FLOWS, find_failed_writes, find_former_flows
 from headwater.graphql.limits import Budget
 
 
@@ -35,6 +35,7 @@ class Loaders:
         self.node: DataLoader[str, Node | None] = DataLoader(load_fn=self._nodes)
         self.containers: DataLoader[str, list[Node]] = DataLoader(load_fn=self._containers)
         self.unwritten: DataLoader[str, bool] = DataLoader(load_fn=self._unwritten)
+        self.former: DataLoader[tuple[str, str, EdgeKind], bool] = DataLoader(load_fn=self._are_former)
         self.children: DataLoader[ChildrenKey, Page] = DataLoader(load_fn=self._children)
 
     async def _nodes(self, ids: list[str]) -> Sequence[Node | None]:
@@ -50,6 +51,14 @@ class Loaders:
     async def _unwritten(self, ids: list[str]) -> Sequence[bool]:
         found = await find_failed_writes(self._graph, self._tenant, ids)
         return [identifier in found for identifier in ids]
+
+    async def _are_former(self, edges: list[tuple[str, str, EdgeKind]]) -> Sequence[bool]:
+        found: set[tuple[str, str, EdgeKind]] = set()
+        for kinds in (FLOWS, (EdgeKind.ACCESSES,)):
+            ends = {end for src, dst, kind in edges if kind in kinds for end in (src, dst)}
+            pairs = await find_former_flows(self._graph, self._tenant, ends, kinds=kinds)
+            found.update((src, dst, kind) for src, dst in pairs for kind in kinds)
+        return [edge in found for edge in edges]
 
     async def _children(self, keys: list[ChildrenKey]) -> Sequence[Page]:
         """The store pages one parent at a time; the pages of a level are asked for together."""

@@ -21,6 +21,8 @@ from headwater.graphql.loaders import ChildrenKey
 
 Info = strawberry.Info[Context, None]
 
+_GIVEN_UP = frozenset({EdgeKind.READS, EdgeKind.WRITES, EdgeKind.ACCESSES})  # flows that a job states again with each run
+
 strawberry.enum(NodeKind, description="A level of one of the two containment hierarchies: data and actors.")
 strawberry.enum(EdgeKind, description="CONTAINS joins a container and its child; the others are flows of data.")
 strawberry.enum(Direction, description="UPSTREAM is where data came from, DOWNSTREAM where it went.")
@@ -86,6 +88,13 @@ class Edge:
     first: str
     last: str
     edge: strawberry.Private[model.Edge]
+
+    @strawberry.field(
+        description="Whether the edge is a former flow: a later run of its job stated flows on the same side (reads or writes) without it."
+    )
+    async def former(self, info: Info) -> bool:
+        """One query for all edges of a level."""
+        return self.kind in _GIVEN_UP and await info.context.loaders.former.load((self.src, self.dst, self.kind))
 
     @classmethod
     def of(cls, edge: model.Edge) -> Edge:

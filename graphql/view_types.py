@@ -79,6 +79,14 @@ class ViewEdge:
     via: int | None
     made: strawberry.Private[domain.View]
 
+    @strawberry.field(
+        description="Whether the link is former: on each of its paths, a job has given up a flow, because a later run stated flows on the"
+        " same side without it. False in a view as of an instant."
+    )
+    async def former(self) -> bool:
+        """Computed for all links of the view together, if it is requested."""
+        return (self.src, self.dst) in await self.made.former()
+
     @strawberry.field(description="The members that the link joins, and the masked nodes between.")
     async def members(self, info: Info, first: int = 100, after: str | None = UNSET) -> LinkMembers:
         """Worked out only when asked for."""

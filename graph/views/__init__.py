@@ -4,7 +4,9 @@ from headwater.graph.views.access import Access, AccessKind, field_access
 from headwater.graph.views.answer import Levels, Members, Sight, Totals, VisibleEdge, VisibleNode
 from headwater.graph.views.difference import Difference, difference
 from headwater.graph.views.failed_writes import UNWRITTEN, find_failed_writes
+from headwater.graph.views.fetch import FLOWS
 from headwater.graph.views.fields import FieldEdge, FieldLineage, FieldOperation, ReachingTag, Way, field_lineage, reaching_tags
+from headwater.graph.views.former_flows import find_former_flows
 from headwater.graph.views.impact import Affected, Impact, impact, impact_of_records
 from headwater.graph.views.options import ViewOptions, levels_named
 from headwater.graph.views.protection import TagReach, is_same_or_within, names_above
@@ -12,6 +14,7 @@ from headwater.graph.views.request import Mask, MaskBy, ViewRequest
 from headwater.graph.views.viewing import View, view
 
 __all__ = [
+    "FLOWS",
     "UNWRITTEN",
     "Access",
     "AccessKind",
@@ -39,6 +42,7 @@ __all__ = [
     "field_access",
     "field_lineage",
     "find_failed_writes",
+    "find_former_flows",
     "impact",
     "impact_of_records",
     "is_same_or_within",

@@ -28,6 +28,7 @@ from headwater.graph.views import link_members as ways
 from headwater.graph.views.answer import Levels, Members, Sight, Totals, VisibleEdge, VisibleNode
 from headwater.graph.views.atoms import Adjacency, Atoms, Reach
 from headwater.graph.views.fetch import containers_of
+from headwater.graph.views.former_flows import find_former_atoms
 from headwater.graph.views.levels import Zoom, kind_of
 from headwater.graph.views.links import MASKED, OUTSIDE, Links, bits_of
 from headwater.graph.views.load import load
@@ -70,6 +71,7 @@ class View:
         refuse_missing_levels(request, self._zoom, (atoms.ids[atom] for atom in self._kept), set(self._node_of.values()))
         self._nodes: list[str] = []
         self._masked = 0
+        self._former: frozenset[tuple[str, str]] | None = None
         self._links = Links(np.empty(0, dtype=np.int64), Atoms([], [], []).pairs(), list, 0)
 
     @cached_property
@@ -161,7 +163,10 @@ class View:
 
     def all_edges(self) -> set[tuple[str, str]]:
         """Every link, of all pages."""
-        return {(self._nodes[src], self._nodes[dst]) for src in range(len(self._nodes)) for dst in self._links.of(src)}
+        return self._named(self._links)
+
+    def _named(self, links: Links) -> set[tuple[str, str]]:
+        return {(self._nodes[src], self._nodes[dst]) for src in range(len(self._nodes)) for dst in links.of(src)}
 
     async def nodes(self) -> list[VisibleNode]:
         """The nodes of this page."""
@@ -212,6 +217,23 @@ class View:
         """Whether what enters a visible node leaves it by every link: see `passage`."""
         number = self._numbers[node]
         return passed_wholly(self._links, number, self._entries[number])
+
+    async def former(self) -> frozenset[tuple[str, str]]:
+        """Return the links without a path of current flows. In a view as of an instant, all flows are current."""
+        if self._former is None:
+            self._former = frozenset() if self._request.as_of else await self._find_former()
+        return self._former
+
+    async def _find_former(self) -> frozenset[tuple[str, str]]:
+        ids = self._atoms.ids
+        former = await find_former_atoms(self._graph, self._tenant, set(ids))
+        if not former:
+            return frozenset()
+        pairs = self._atoms.pairs()
+        current = np.array([(ids[src], ids[dst]) not in former for src, dst in pairs.tolist()], dtype=bool)
+        atoms = Atoms(ids, pairs[current], [])
+        links = Links(self._links.numbers, atoms.pairs(), atoms.after, len(self._nodes))
+        return frozenset(self.all_edges() - self._named(links))
 
     def edges(self) -> list[VisibleEdge]:
         """The links between nodes of this page and the pages before. At least one end of each is on this page."""

@@ -1,0 +1,75 @@
+"""Flows that a job has given up are marked as former."""
+
+from __future__ import annotations
+
+import pytest
+
+from headwater.graph.model import EdgeKind, NodeKind
+from headwater.graph.stores import GraphStore
+from headwater.graph.views import Mask, ViewRequest, find_former_flows, view
+from tests.graph.views.history import APR, FEB, JAN, MAR, derives, named, ran, schema
+
+JOB = "job:air:make"
+OLD, NEW, REPORT = (f"dataset:file:{name}" for name in ("old", "new", "report"))
+
+
+@pytest.fixture
+async def changed(store: GraphStore) -> GraphStore:
+    """The job reads `old` until February, and `new` from March on."""
+    await ran(store, "t", JAN, "make", "r1", [named("old")], [named("report")])
+    await ran(store, "t", FEB, "make", "r2", [named("old")], [named("report")])
+    await ran(store, "t", MAR, "make", "r3", [named("new")], [named("report")])
+    return store
+
+
+async def former(store: GraphStore, *masks: str, **asked: object) -> set[tuple[str, str]]:
+    request = ViewRequest(focus=(REPORT,), masks=tuple(map(Mask.parse, masks)), **asked)  # type: ignore[arg-type]
+    return set(await (await view(store, "t", request)).former())
+
+
+async def test_an_input_that_a_later_run_lacks_is_former(changed: GraphStore) -> None:
+    assert await former(changed) == {(OLD, JOB)}
+    assert await find_former_flows(changed, "t", [JOB, OLD]) == {(OLD, JOB)}
+
+
+async def test_a_link_over_masked_jobs_is_former_if_each_of_its_paths_is(changed: GraphStore) -> None:
+    assert await former(changed, "kind=job") == {(OLD, REPORT)}
+    await ran(changed, "t", APR, "mend", "m1", [named("old")], [named("report")])
+    assert await former(changed, "kind=job") == set()
+    assert await former(changed) == {(OLD, JOB)}
+
+
+async def test_an_output_that_a_later_run_lacks_is_former_and_the_inputs_stay(changed: GraphStore) -> None:
+    await ran(changed, "t", APR, "make", "r4", [named("new")], [named("summary")])
+    assert await former(changed) == {(OLD, JOB), (JOB, REPORT)}
+
+
+async def test_an_end_without_datasets_gives_nothing_up(changed: GraphStore) -> None:
+    await ran(changed, "t", APR, "make", "r4", [], [], "START")
+    await ran(changed, "t", APR, "make", "r4", [], [])
+    assert await former(changed) == {(OLD, JOB)}
+
+
+async def test_two_events_of_one_run_complete_each_other(changed: GraphStore) -> None:
+    await ran(changed, "t", "2026-03-01T01:00:00Z", "make", "r3", [named("second")], [])
+    assert await former(changed) == {(OLD, JOB)}
+
+
+async def test_a_flow_that_is_taken_up_again_is_current(changed: GraphStore) -> None:
+    await ran(changed, "t", APR, "make", "r4", [named("old"), named("new")], [named("report")])
+    assert await former(changed) == set()
+
+
+async def test_as_of_an_instant_all_flows_are_current(changed: GraphStore) -> None:
+    assert await former(changed, as_of=FEB) == set()
+
+
+async def test_a_column_that_a_job_no_longer_reads_is_former(store: GraphStore) -> None:
+    raw = named("raw", schema=schema("a", "b"))
+    for at, run, source in ((JAN, "r1", "a"), (FEB, "r2", "b")):
+        made = derives(x=[("raw", source, "DIRECT/IDENTITY", False)])
+        await ran(store, "t", at, "make", run, [raw], [named("report", schema=schema("x"), columnLineage=made)])
+    view_of_column = await view(store, "t", ViewRequest(focus=("column:file:report:x",), data=NodeKind.COLUMN))
+    assert await view_of_column.former() == {("column:file:raw:a", JOB)}
+    assert await find_former_flows(store, "t", [JOB], kinds=[EdgeKind.ACCESSES]) == {("column:file:raw:a", JOB)}
+    assert await former(store) == set()
