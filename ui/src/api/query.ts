@@ -1,3 +1,4 @@
+import { keepPreviousData } from '@tanstack/react-query';
 import type { TypedDocumentString } from './generated/graphql';
 import { request } from './request';
 
@@ -10,6 +11,31 @@ export function queryOf<Result, Variables>(
   return {
     queryKey: [...keyOf(document), variables],
     queryFn: ({ signal }: { signal: AbortSignal }) => request(document, variables, signal, token),
+  };
+}
+
+/** An answer with the variables of its question. */
+export interface Answered<Variables, Result> {
+  question: Variables;
+  answer: Result;
+}
+
+/**
+ * Options like those of `queryOf`. While the answer to a new question loads, the answer to the question before stays. Each answer contains
+ * its own question, so the words next to it can never be those of another question: take them from `question`, not from the address.
+ */
+export function answerOf<Result, Variables>(
+  document: TypedDocumentString<Result, Variables>,
+  variables: Variables,
+  ask: (signal: AbortSignal) => Promise<Result> = (signal) => request(document, variables, signal),
+) {
+  return {
+    queryKey: [...keyOf(document), 'with its question', variables],
+    queryFn: async ({ signal }: { signal: AbortSignal }): Promise<Answered<Variables, Result>> => ({
+      question: variables,
+      answer: await ask(signal),
+    }),
+    placeholderData: keepPreviousData<Answered<Variables, Result>>,
   };
 }
 

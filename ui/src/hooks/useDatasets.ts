@@ -5,10 +5,20 @@ import { request } from '../api/request';
 import { type DatasetSummary, lastRunsOf, summaries } from '../facts/datasets';
 import type { RunFacts } from '../facts/runs';
 
+export interface DatasetList {
+  /** The text that these datasets contain. */
+  text: string;
+  datasets: DatasetSummary[];
+  total: number;
+}
+
 const FIRST = 200;
 const REFRESH_MS = 5000;
 
-/** Datasets with a text in their name, their writers and last runs. While there are no datasets at all, the page asks again. */
+/**
+ * Datasets with a text in their name, their writers and last runs. While the datasets for a new text load, the ones for the text before
+ * stay: `data.text`. While there are no datasets at all, the page asks again.
+ */
 export function useDatasets(text: string) {
   const name = useDeferredValue(text.trim());
   return useQuery({
@@ -35,12 +45,12 @@ export function useLastRun(dataset: string): RunFacts | undefined {
 }
 
 /** Three batches: the datasets, the jobs that write them, and the last runs and pipelines of these jobs. */
-async function load(text: string, signal: AbortSignal): Promise<{ datasets: DatasetSummary[]; total: number }> {
+async function load(text: string, signal: AbortSignal): Promise<DatasetList> {
   const { search } = await request(SearchDocument, { text, kinds: ['DATASET'], first: FIRST, after: null }, signal);
   const ids = search.nodes.map((node) => node.id);
   const writers = await lineage(ids, 'WRITES', signal);
   const actors = await lineage(lastRunsOf(writers), 'CONTAINS', signal);
-  return { datasets: summaries(search.nodes, writers, actors), total: search.total };
+  return { text, datasets: summaries(search.nodes, writers, actors), total: search.total };
 }
 
 async function lineage(focus: string[], kind: 'WRITES' | 'CONTAINS', signal: AbortSignal) {

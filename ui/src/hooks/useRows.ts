@@ -1,13 +1,18 @@
-import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
-import { RowsDocument, type RowsQuery } from '../api/generated/graphql';
-import { queryOf } from '../api/query';
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { RowsDocument, type RowsQuery, type RowsQueryVariables } from '../api/generated/graphql';
+import { type Answered, answerOf } from '../api/query';
 import type { SortOrder } from '../trace/sorting';
 import { listOf } from '../trace/values';
 
 /** Rows of one request. */
 export const PAGE_SIZE = 100;
 
-export type RowPage = RowsQuery['rows'];
+export interface RowPage extends Rows {
+  /** The predicate and order of these rows. They differ from the request while its rows load. */
+  question: RowsQueryVariables;
+}
+
+type Rows = RowsQuery['rows'];
 export type Row = RowPage['rows'][number];
 
 export interface RowsRequest {
@@ -18,11 +23,14 @@ export interface RowsRequest {
   sort?: SortOrder | undefined;
 }
 
-/** The first page with columns and total, and the pages with the rows from `from` to `to`. */
+/**
+ * The first page with columns and total, and the pages with the rows from `from` to `to`. While the rows of another predicate or order
+ * load, the first page is the one before.
+ */
 export function useRows(request: RowsRequest, from: number, to: number) {
-  const first = useQuery({ ...pageQuery(request, 0), placeholderData: keepPreviousData });
+  const first = useQuery(pageQuery(request, 0));
   const total = first.data?.total ?? 0;
-  const pages = pagesBetween(from, Math.min(to, total - 1));
+  const pages = first.isPlaceholderData ? [] : pagesBetween(from, Math.min(to, total - 1));
   const results = useQueries({ queries: pages.map((page) => pageQuery(request, page)) });
   const loaded = new Map(pages.map((page, index) => [page, results[index]?.data]));
   const rowAt = (index: number): Row | undefined => {
@@ -40,14 +48,14 @@ export function rowValues(page: Pick<RowPage, 'columns'>, row: Row): Record<stri
 
 function pageQuery({ dataset, where, sort }: RowsRequest, page: number) {
   return {
-    ...queryOf(RowsDocument, {
+    ...answerOf(RowsDocument, {
       dataset,
       where: where ?? null,
       order: sort ?? null,
       first: PAGE_SIZE,
       offset: page * PAGE_SIZE,
     }),
-    select: (answer: RowsQuery) => answer.rows,
+    select: ({ question, answer }: Answered<RowsQueryVariables, RowsQuery>): RowPage => ({ ...answer.rows, question }),
   };
 }
 

@@ -22,7 +22,7 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
         <div className={styles.title}>
           <h1>{name}</h1>
           {first.data && first.data.columns.length > 0 && (
-            <Facts page={first.data} isFiltered={where !== undefined} total={total} />
+            <Facts page={first.data} isLoading={first.isPlaceholderData} total={total} />
           )}
         </div>
         <p className={styles.path}>{pathOf(dataset)}</p>
@@ -39,17 +39,15 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
 
 interface FactsProps {
   page: RowPage;
-  isFiltered: boolean;
+  /** Whether the rows of another predicate are loading. */
+  isLoading: boolean;
   total: number;
 }
 
-function Facts({ page, isFiltered, total }: FactsProps) {
+function Facts({ page, isLoading, total }: FactsProps) {
   return (
     <>
-      <Badge>
-        {total.toLocaleString('en')} {total === 1 ? 'row' : 'rows'}
-        {isFiltered && ' that match'}
-      </Badge>
+      <Badge>{isLoading ? 'counting rows …' : rowsText(total, page.question.where !== null)}</Badge>
       {page.hasRecordLineage ? (
         <Badge tone="good" icon="check" title="Each record can be traced to its source records.">
           record lineage
@@ -61,4 +59,8 @@ function Facts({ page, isFiltered, total }: FactsProps) {
       )}
     </>
   );
+}
+
+function rowsText(total: number, isFiltered: boolean): string {
+  return `${total.toLocaleString('en')} ${total === 1 ? 'row' : 'rows'}${isFiltered ? ' that match' : ''}`;
 }

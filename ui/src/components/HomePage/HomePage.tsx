@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useRef, useState } from 'react';
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { type GroupBy, groupDatasets } from '../../graph/groups';
 import { useDatasets } from '../../hooks/useDatasets';
 import { useFocusKey } from '../../hooks/useFocusKey';
@@ -22,13 +22,22 @@ export function HomePage() {
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const { data, error, isPending, refetch } = useDatasets(text);
+  const isLoading = isPending || data?.text !== text.trim();
+  const [isEntered, setEntered] = useState(false);
   useFocusKey('/', input);
+
+  // Enter opens the first dataset of the text in the field, not of the text before.
+  useEffect(() => {
+    if (!isEntered || isLoading) return;
+    setEntered(false);
+    list.current?.querySelector<HTMLAnchorElement>('a[data-row]')?.click();
+  }, [isEntered, isLoading]);
 
   if (data?.total === 0 && text === '') return <EmptyState />;
 
   const onKeyDown = (event: KeyboardEvent) => {
     const links = [...(list.current?.querySelectorAll<HTMLAnchorElement>('a[data-row]') ?? [])];
-    if (event.key === 'Enter' && event.target === input.current) links[0]?.click();
+    if (event.key === 'Enter' && event.target === input.current) setEntered(true);
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined) return;
     event.preventDefault();
@@ -54,7 +63,10 @@ export function HomePage() {
             type="search"
             placeholder="Find a dataset by its name or path"
             value={text}
-            onChange={(event) => setText(event.target.value)}
+            onChange={(event) => {
+              setText(event.target.value);
+              setEntered(false);
+            }}
           />
           <kbd>/</kbd>
         </label>
@@ -62,13 +74,15 @@ export function HomePage() {
       </div>
       {error && <ErrorNote error={error} onRetry={() => refetch()} />}
       {isPending && <Skeleton label="Loading the datasets" rows={9} />}
-      {data?.total === 0 && <Note>No name of a dataset contains “{text}”. A part of the path is enough.</Note>}
+      {data?.total === 0 && !isLoading && (
+        <Note>No name of a dataset contains “{data.text}”. A part of the path is enough.</Note>
+      )}
       {data && (
-        <div ref={list}>
+        <div ref={list} aria-busy={isLoading} className={isLoading ? styles.loading : undefined}>
           <DatasetTable groups={groupDatasets(data.datasets, groupBy)} />
         </div>
       )}
-      {data && data.total > data.datasets.length && (
+      {data && !isLoading && data.total > data.datasets.length && (
         <p className={styles.cut}>
           These are the first {data.datasets.length} of {data.total.toLocaleString('en')} datasets. Type more of the
           name to see the others.

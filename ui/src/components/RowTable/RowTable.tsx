@@ -31,13 +31,16 @@ export function RowTable({ request, onSort, onTrace }: RowTableProps) {
   if (first.isError && !first.data)
     return request.where ? null : <ErrorNote error={first.error} onRetry={() => first.refetch()} />;
   const page = first.data;
-  if (total === 0) return <Note>{request.where ? 'No row fits the condition.' : 'There are no rows to show.'}</Note>;
+  if (total === 0 && first.isPlaceholderData) return <Skeleton label="Loading the rows" rows={9} />;
+  if (total === 0)
+    return <Note>{page.question.where ? 'No row fits the condition.' : 'There are no rows to show.'}</Note>;
   return (
     <Grid
       page={page}
       total={total}
       rowAt={rowAt}
-      order={request.sort}
+      order={sortOf(page)}
+      isLoading={first.isPlaceholderData}
       onSort={onSort}
       onRange={setRange}
       onTrace={onTrace}
@@ -50,12 +53,14 @@ interface GridProps {
   total: number;
   rowAt: (index: number) => Row | undefined;
   order: SortOrder | undefined;
+  /** Whether the rows of another predicate or order are loading. */
+  isLoading: boolean;
   onSort: (sort: SortOrder | undefined) => void;
   onRange: (range: { from: number; to: number }) => void;
   onTrace: TraceCell;
 }
 
-function Grid({ page, total, rowAt, order, onSort, onRange, onTrace }: GridProps) {
+function Grid({ page, total, rowAt, order, isLoading, onSort, onRange, onTrace }: GridProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState({ row: 0, column: 0 });
   const rows = useVirtualizer({
@@ -80,7 +85,7 @@ function Grid({ page, total, rowAt, order, onSort, onRange, onTrace }: GridProps
   };
 
   return (
-    <div ref={frame} className={styles.frame}>
+    <div ref={frame} className={`${styles.frame} ${isLoading ? styles.loading : ''}`} aria-busy={isLoading}>
       {/* biome-ignore lint/a11y/useSemanticElements: rows are placed by their scroll position, which a table element does not allow */}
       <div
         role="grid"
@@ -208,4 +213,9 @@ function RowLine({ page, row, index, active, style, onTrace }: RowLineProps) {
 function Value({ value }: { value: unknown }) {
   if (value === null || value === undefined) return <span className={styles.null}>null</span>;
   return formatValue(value);
+}
+
+/** The order of the rows. */
+function sortOf({ question: { order } }: RowPage): SortOrder | undefined {
+  return order ? { column: order.column, descending: order.descending ?? false } : undefined;
 }

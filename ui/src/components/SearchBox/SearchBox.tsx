@@ -1,7 +1,7 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, useDeferredValue, useId, useRef, useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
 import { SearchDocument } from '../../api/generated/graphql';
-import { queryOf } from '../../api/query';
+import { answerOf } from '../../api/query';
 import { baseName } from '../../graph/names';
 import { useFocusKey } from '../../hooks/useFocusKey';
 import { navigate } from '../../hooks/useLocation';
@@ -20,11 +20,12 @@ export function SearchBox() {
   const listId = useId();
   const name = useDeferredValue(text.trim());
   const { data } = useQuery({
-    ...queryOf(SearchDocument, { text: name, kinds: ['DATASET'], first: FIRST, after: null }),
-    placeholderData: keepPreviousData,
+    ...answerOf(SearchDocument, { text: name, kinds: ['DATASET'], first: FIRST, after: null }),
     enabled: open,
   });
-  const results = data?.search.nodes ?? [];
+  const results = data?.answer.search.nodes ?? [];
+  const isLoading = data?.question.text !== text.trim();
+  const [isEntered, setEntered] = useState(false);
   useFocusKey('/', input);
 
   const choose = (id: string | undefined) => {
@@ -34,14 +35,22 @@ export function SearchBox() {
     setOpen(false);
     input.current?.blur();
   };
+  // Enter opens a result of the text in the field, not of the text before.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the results are there
+  useEffect(() => {
+    if (!isEntered || isLoading) return;
+    setEntered(false);
+    choose(results[active]?.id);
+  }, [isEntered, isLoading]);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
       event.preventDefault();
       setActive((index) => Math.max(0, Math.min(results.length - 1, index + step)));
     }
-    if (event.key === 'Enter') choose(results[active]?.id);
-    if (event.key === 'Escape') input.current?.blur();
+    if (event.key === 'Enter') setEntered(true);
+    // The field keeps the focus, so the keyboard stays in its place.
+    if (event.key === 'Escape') setOpen(false);
   };
 
   return (
@@ -62,6 +71,8 @@ export function SearchBox() {
           onChange={(event) => {
             setText(event.target.value);
             setActive(0);
+            setEntered(false);
+            setOpen(true);
           }}
           onFocus={() => setOpen(true)}
           onBlur={() => setOpen(false)}
@@ -71,7 +82,14 @@ export function SearchBox() {
       </div>
       {open && (
         // Without a tab index, the list would be a stop of the Tab key, because it scrolls.
-        <div id={listId} role="listbox" tabIndex={-1} aria-label="Datasets" className={styles.list}>
+        <div
+          id={listId}
+          role="listbox"
+          tabIndex={-1}
+          aria-label="Datasets"
+          aria-busy={isLoading}
+          className={styles.list}
+        >
           {results.map((node, index) => (
             // The field keeps the focus and names the active option.
             <div
@@ -91,7 +109,9 @@ export function SearchBox() {
               <div className={styles.path}>&lrm;{node.name}</div>
             </div>
           ))}
-          {data && results.length === 0 && <p className={styles.none}>No name of a dataset contains “{text}”.</p>}
+          {data && !isLoading && results.length === 0 && (
+            <p className={styles.none}>No name of a dataset contains “{data.question.text}”.</p>
+          )}
         </div>
       )}
     </div>

@@ -9,8 +9,6 @@ interface TraceHeadProps {
   direction: DirectionChoice;
   exact: boolean;
   elapsedMs: number;
-  /** Whether another answer is loading. */
-  stale: boolean;
 }
 
 const MEANING: Record<DirectionChoice, Record<SemanticsChoice, string>> = {
@@ -25,9 +23,9 @@ const MEANING: Record<DirectionChoice, Record<SemanticsChoice, string>> = {
 };
 
 /** The result of a trace as a sentence, its meaning, and its exactness. */
-export function TraceHead({ sentence, semantics, direction, exact, elapsedMs, stale }: TraceHeadProps) {
+export function TraceHead({ sentence, semantics, direction, exact, elapsedMs }: TraceHeadProps) {
   return (
-    <div className={`${styles.head} ${stale ? styles.stale : ''}`} aria-live="polite" aria-busy={stale}>
+    <div className={styles.head}>
       <h1 className={styles.sentence}>
         {sentence.map(({ text, strong }, index) =>
           // biome-ignore lint/suspicious/noArrayIndexKey: a sentence has its order
@@ -47,6 +45,16 @@ export function TraceHead({ sentence, semantics, direction, exact, elapsedMs, st
         <span>{MEANING[direction][semantics]}</span>
         <span className={styles.time}>{Math.round(elapsedMs)} ms</span>
       </p>
+    </div>
+  );
+}
+
+/** The place of the sentence while its answer loads. */
+export function TraceHeadSkeleton() {
+  return (
+    <div className={styles.head} role="status" aria-label="Tracing the record">
+      <span className={`${styles.bar} ${styles.long}`} />
+      <span className={styles.bar} />
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { useMemo } from 'react';
-import type { TraceQuery } from '../../api/generated/graphql';
+import type { TraceQuery, TraceQueryVariables } from '../../api/generated/graphql';
 import { RequestError } from '../../api/request';
 import { columnsByDataset, columnTrail } from '../../graph/columns';
 import { mergeGraphs } from '../../graph/flow';
@@ -28,7 +28,7 @@ import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
 import { SharePanel } from '../SharePanel/SharePanel';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { type TraceChange, TraceControls } from '../TraceControls/TraceControls';
-import { TraceHead } from '../TraceHead/TraceHead';
+import { TraceHead, TraceHeadSkeleton } from '../TraceHead/TraceHead';
 import styles from './TracePage.module.css';
 
 type Trace = TraceQuery['trace'];
@@ -43,7 +43,11 @@ const EMPTY: Graph = { nodes: [], edges: [], truncated: 0 };
 /** The trace of one record or value. */
 export function TracePage({ location, record }: TracePageProps) {
   const target = useTarget(location);
-  const { data: trace, error, isPending, isPlaceholderData, refetch } = useTrace(location, target);
+  const { query, data, isLoading } = useTrace(location, target);
+  const { error, refetch } = query;
+  // The words next to an answer are those of its own question. The address can already contain the next question.
+  const trace = data?.answer.trace;
+  const answered = data ? answeredLocation(location, data.question) : location;
   const lineage = useLineage(record.dataset, location.direction === 'backward' ? 'UPSTREAM' : 'DOWNSTREAM');
   const isTooLarge = error instanceof RequestError && error.detail.code === 'LargeTraceError';
   const around = lineage.data ?? EMPTY;
@@ -58,7 +62,10 @@ export function TracePage({ location, record }: TracePageProps) {
     <div className={styles.page}>
       <header>
         <Breadcrumb steps={[{ label: 'Datasets', to: HOME }, { label: baseName(path), to: rowsOf }, { label: here }]} />
-        {trace && <Head trace={trace} location={location} place={place} stale={isPlaceholderData} />}
+        <div aria-live="polite">
+          {isLoading && !error && <TraceHeadSkeleton />}
+          {trace && !isLoading && !error && <Head trace={trace} location={answered} place={place} />}
+        </div>
       </header>
       <TraceControls
         semantics={location.semantics}
@@ -82,8 +89,12 @@ export function TracePage({ location, record }: TracePageProps) {
         <LargeTrace variables={traceVariables(location, target)} reason={error.message} onAnswer={() => refetch()} />
       )}
       {error && !isTooLarge && <ErrorNote error={error} onRetry={() => refetch()} />}
-      {isPending && <Skeleton label="Tracing the record" rows={12} />}
-      {trace && !error && <Answer trace={trace} location={location} dataset={record.dataset} around={around} />}
+      {isLoading && !trace && !error && <Skeleton label="Loading the records" rows={12} />}
+      {trace && !error && (
+        <div className={`${styles.answer} ${isLoading ? styles.loading : ''}`} inert={isLoading} aria-busy={isLoading}>
+          <Answer trace={trace} location={answered} dataset={record.dataset} around={around} />
+        </div>
+      )}
     </div>
   );
 }
@@ -99,10 +110,9 @@ interface HeadProps {
   location: Location;
   /** The number of the traced record. */
   place: string;
-  stale: boolean;
 }
 
-function Head({ trace, location, place, stale }: HeadProps) {
+function Head({ trace, location, place }: HeadProps) {
   const { column, semantics, direction } = location;
   const groups = groupRecords(trace.records);
   const coarse = groups.filter((group) => group.coarse.length > 0);
@@ -124,7 +134,6 @@ function Head({ trace, location, place, stale }: HeadProps) {
       direction={direction}
       exact={trace.exact}
       elapsedMs={trace.elapsedMs}
-      stale={stale}
     />
   );
 }
@@ -205,6 +214,15 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
       />
     </>
   );
+}
+
+/** The location with the parts of the question that an answer answers. */
+function answeredLocation(location: Location, { semantics, forward }: TraceQueryVariables): Location {
+  return {
+    ...location,
+    semantics: semantics === 'WITNESS' ? 'witness' : 'influence',
+    direction: forward ? 'forward' : 'backward',
+  };
 }
 
 /** The location after a change of the question. A new direction starts without a target. */

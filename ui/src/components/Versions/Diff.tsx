@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import {
   DiffDocument,
@@ -6,7 +6,7 @@ import {
   type DiffQueryVariables,
   type DiffRowFragment,
 } from '../../api/generated/graphql';
-import { queryOf } from '../../api/query';
+import { answerOf } from '../../api/query';
 import { readForm } from '../../facts/forms';
 import { numberOf } from '../../graph/records';
 import { useSession } from '../../hooks/useSession';
@@ -76,16 +76,14 @@ export function Diff({ dataset }: { dataset: string }) {
 }
 
 function Result({ request, onPage }: { request: DiffQueryVariables; onPage: (offset: number) => void }) {
-  const { data, error, isPending, refetch } = useQuery({
-    ...queryOf(DiffDocument, request),
-    placeholderData: keepPreviousData,
-  });
+  const { data, error, isPending, isPlaceholderData, refetch } = useQuery(answerOf(DiffDocument, request));
   if (error) return <ErrorNote error={error} onRetry={() => refetch()} />;
   if (isPending) return <Skeleton label="Comparing the versions" rows={6} />;
-  const { before, after, added, removed, changed, entries, total, columns, exact, notes } = data.diff;
-  const { offset } = request;
+  const { question, answer } = data;
+  const { before, after, added, removed, changed, entries, total, columns, exact, notes } = answer.diff;
+  const offset = question.offset ?? 0;
   return (
-    <>
+    <div aria-busy={isPlaceholderData} className={isPlaceholderData ? styles.loading : undefined}>
       <p className={styles.facts} role="status">
         <span>
           From {before.name} to {after.name}: {added.toLocaleString('en')} added, {removed.toLocaleString('en')}{' '}
@@ -93,7 +91,7 @@ function Result({ request, onPage }: { request: DiffQueryVariables; onPage: (off
         </span>
         {exact ? <Badge tone="good">exact</Badge> : <Badge tone="coarse">not exact</Badge>}
       </p>
-      <Incomplete answer={data.diff} />
+      <Incomplete answer={answer.diff} />
       {notes.map((note) => (
         <Note key={note}>{note}</Note>
       ))}
@@ -103,16 +101,24 @@ function Result({ request, onPage }: { request: DiffQueryVariables; onPage: (off
           titles={['Record', 'Change', ...columns.map(({ name }) => name)]}
           rows={entries.map((entry, index) => ({
             key: `${offset + index}`,
-            cells: cellsOf(entry, data.diff, request),
+            cells: cellsOf(entry, answer.diff, question),
           }))}
         />
       )}
       {total > entries.length && (
         <p className={styles.actions}>
-          <button type="button" disabled={offset === 0} onClick={() => onPage(Math.max(0, offset - PAGE_SIZE))}>
+          <button
+            type="button"
+            disabled={isPlaceholderData || offset === 0}
+            onClick={() => onPage(Math.max(0, offset - PAGE_SIZE))}
+          >
             Previous
           </button>
-          <button type="button" disabled={offset + PAGE_SIZE >= total} onClick={() => onPage(offset + PAGE_SIZE)}>
+          <button
+            type="button"
+            disabled={isPlaceholderData || offset + PAGE_SIZE >= total}
+            onClick={() => onPage(offset + PAGE_SIZE)}
+          >
             Next
           </button>
           <span>
@@ -121,7 +127,7 @@ function Result({ request, onPage }: { request: DiffQueryVariables; onPage: (off
           </span>
         </p>
       )}
-    </>
+    </div>
   );
 }
 
