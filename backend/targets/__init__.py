@@ -1,6 +1,6 @@
-"""Places outside of the service that it may send to: webhooks and mail, which the operator lists in `targets.toml` of the home.
+"""Targets: webhooks and mail servers that the operator lists in `targets.toml` of the home.
 
-A caller names a target of the list, and never an address. So nobody but the operator decides where the service connects to.
+A caller names a target of the list, never an address. Only the operator decides where the service connects.
 """
 
 from __future__ import annotations

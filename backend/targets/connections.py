@@ -1,6 +1,6 @@
-"""Connections to hosts that an operator named.
+"""Connects to hosts that an operator named.
 
-The name is resolved once, and the connection goes to the address that was checked: a name server cannot lead it elsewhere in between.
+The host name is resolved once. The connection uses the checked address, so a name server cannot redirect it after the check.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from ipaddress import ip_address
 
 from headwater.errors import UnavailableError
 
-SECONDS = 10.0  # for a connection, and for each answer
+SECONDS = 10.0  # time limit of a connection, and of each answer
 
 
 class AddressError(UnavailableError):
-    """The host has no address, or only one where the service may not connect to."""
+    """A host has no address, or an address that the service may not use."""
 
     transient = False
 
 
 def connect(host: str, port: int, *, is_private: bool) -> socket.socket:
-    """Connect to a host. Without `is_private`, all of its addresses must be public.
+    """Connect to a host. Unless `is_private` is true, all addresses of the host must be public.
 
     Raises:
-        AddressError: an address is of a private network, or of this machine.
+        AddressError: an address belongs to a private network, or to this machine.
         OSError: the host does not answer.
     """
     found = [info[4][0] for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]

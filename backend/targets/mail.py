@@ -1,4 +1,4 @@
-"""Mail by SMTP to the people whom the operator named."""
+"""Sends mail by SMTP to recipients that the operator named."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headwater.errors import UnavailableError
 
 @dataclass(frozen=True, slots=True)
 class MailTarget:
-    """A mail server, and who gets the mail. `security` is `starttls`, `tls` or `none`."""
+    """A mail server with its sender and recipients. `security` is `starttls`, `tls` or `none`."""
 
     name: str
     host: str
@@ -29,7 +29,7 @@ class MailTarget:
 
 
 class _Client(smtplib.SMTP):
-    """A client that connects to the checked address of a host."""
+    """An SMTP client that connects to the checked address of a host."""
 
     def __init__(self, target: MailTarget) -> None:
         self._target = target
@@ -43,10 +43,10 @@ class _Client(smtplib.SMTP):
 
 
 def send_mail(target: MailTarget, subject: str, text: str, *, key: str) -> None:
-    """Send a text. `key` names the delivery, and is the message's id.
+    """Send a text by mail. `key` identifies the delivery, and becomes the message's id.
 
     Raises:
-        UnavailableError: the server does not take it.
+        UnavailableError: the server does not accept the mail.
     """
     message = EmailMessage()
     message["Subject"] = " ".join(subject.split())[:200]

@@ -38,7 +38,7 @@ _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The targets by name."""
+    """The webhooks and the mail servers, by name."""
 
     webhooks: Mapping[str, WebhookTarget] = field(default_factory=dict)
     mails: Mapping[str, MailTarget] = field(default_factory=dict)
@@ -47,12 +47,12 @@ class Targets:
         """Return a webhook.
 
         Raises:
-            NotFoundError: the operator listed none with this name.
+            NotFoundError: the operator listed no webhook with this name.
         """
         return _named(name, self.webhooks, "webhook")
 
     def any(self, name: str) -> WebhookTarget | MailTarget:
-        """Return a target. Raises like `webhook`."""
+        """Return a webhook or a mail server. Raises like `webhook`."""
         known: dict[str, WebhookTarget | MailTarget] = {**self.webhooks, **self.mails}
         return _named(name, known, "target")
 
@@ -65,10 +65,10 @@ def _named(name: str, known: Mapping[str, T], what: str) -> T:
 
 
 def read_targets(path: Path) -> Targets:
-    """Read the list. Without a file there are no targets.
+    """Read `targets.toml`. A missing file means that there are no targets.
 
     Raises:
-        ConfigurationError: the file, or a file with a secret, cannot be used.
+        ConfigurationError: the file, or a file with a secret, is invalid.
     """
     try:
         stated = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Webhooks: JSON by POST to an address that the operator named, signed with HMAC.
+"""Sends webhooks: JSON by POST to an address that the operator named, signed with HMAC.
 
 The signature is in `X-Headwater-Signature: t=SECONDS,v1=HEX`: HMAC-SHA256 of `SECONDS.BODY` with the target's secret. `Idempotency-Key`
 is the same for each attempt of one delivery. Redirects are not followed and proxies are not used. Only the status of the answer counts.
@@ -26,12 +26,12 @@ _AGAIN = {408, 425, 429}
 
 
 class DeliveryError(HeadwaterError):
-    """The receiver refused a request, and would refuse it again."""
+    """The receiver refused a request, and would refuse a repeated request too."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookTarget:
-    """A webhook. `is_private`: its host may have an address of a private network."""
+    """A webhook. If `is_private` is true, its host may have an address of a private network."""
 
     name: str
     url: str
@@ -40,7 +40,7 @@ class WebhookTarget:
 
 
 class _Connection(http.client.HTTPConnection):
-    """A connection to the checked address of a host, with TLS if the address says so."""
+    """A connection to the checked address of a host, with TLS for `https`."""
 
     def __init__(self, host: str, port: int, *, is_private: bool, tls: ssl.SSLContext | None) -> None:
         super().__init__(host, port, timeout=SECONDS)
@@ -53,11 +53,11 @@ class _Connection(http.client.HTTPConnection):
 
 
 def call_webhook(target: WebhookTarget, document: Mapping[str, Any], *, key: str) -> int:
-    """Send a document, and return the status of the answer. `key` names the delivery.
+    """Send a document, and return the status code of the answer. `key` identifies the delivery.
 
     Raises:
-        UnavailableError: the receiver does not answer, or asks to come again.
-        DeliveryError: it refused the request.
+        UnavailableError: the receiver does not answer, or asks for a later attempt.
+        DeliveryError: the receiver refused the request.
     """
     parts = urlsplit(target.url)
     assert parts.hostname is not None  # noqa: S101 - the settings check it
@@ -85,5 +85,5 @@ def call_webhook(target: WebhookTarget, document: Mapping[str, Any], *, key: str
 
 
 def sign(secret: bytes, body: bytes, seconds: int) -> str:
-    """Return the signature of a body that was sent at a time."""
+    """Return the signature of a body. `seconds` is the time of sending."""
     return f"t={seconds},v1={hmac.new(secret, b'%d.' % seconds + body, sha256).hexdigest()}"

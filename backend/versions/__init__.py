@@ -1,1 +1,1 @@
-"""Collection of blocks in datasets that an operator enrolled: `enrolment`, `trash` (moves of files, with a journal), `collector`."""
+"""Collection of unneeded blocks in enrolled datasets: `enrolment`, `trash` (moves of files, with a journal), `collector`."""

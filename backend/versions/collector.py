@@ -1,7 +1,7 @@
-"""Drops the collectable blocks of enrolled datasets: plan, journal, move to the trash, record, and delete when the time is over.
+"""Removes the collectable blocks of enrolled datasets: plan, journal, move to the trash, record, and delete after the retention time.
 
-For the command line and GraphQL. Nothing is dropped that the plan does not allow at the moment of the move: the plan is made again under
-the lock, and a file that changed stays. A stopped collection is finished by the next one. The audit log has a line before and after.
+The command line and GraphQL use this module. The plan is computed again under the lock, and only files that this plan names are moved.
+A changed file stays. An interrupted collection is finished by the next one. The audit log has a line before and after.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.versions.collection import CollectionPlan, find_holds, plan_collection
 
 COLLECTED = "collected"  # the tag of a version whose files were dropped
-_TENANT = "default"  # enrolled datasets are folders of this home
-_MOST_NAMED = 50  # files and versions that a line of the audit log names
+_TENANT = "default"  # enrolled datasets belong to the home's own tenant
+_MOST_NAMED = 50  # limit of files and versions in a line of the audit log
 
 
 class Declarer(Protocol):
-    """Takes a declaration into the log."""
+    """Appends declarations to the log."""
 
     async def declare(self, tenant: str, document: Mapping[str, Any]) -> int:
-        """Return the offset in the log."""
+        """Append a declaration, and return its offset in the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """A plan, and the journal of what was done. A dry run has no journal."""
+    """A plan, and the journal of its moves. A dry run has no journal."""
 
     plan: CollectionPlan
     journal: Journal | None
 
 
 class Collector:
-    """Collections of one home. `folder` has the enrolments and the journals, `audit` is the home's audit log."""
+    """Collects blocks of one home. `folder` contains the enrolments and the journals. `audit` is the home's audit log."""
 
     def __init__(
         self, folder: Path, graph: GraphStore, records: AssociationStore, declarations: Declarer, audit: Path, channels: Sequence[str] = ()
@@ -70,7 +70,7 @@ class Collector:
         self._channels = [channel.rstrip("/") for channel in channels]
 
     def enrol(self, dataset: str, *, by: str) -> Enrolment:
-        """Enrol a dataset, and note it in the audit log. Raises as `Enrolments.add`."""
+        """Enrol a dataset, and record it in the audit log. Raises as `Enrolments.add`."""
         check_folder(dataset, self._records.sources)
         append_line(self._audit, {"who": by, "tenant": _TENANT, "decision": "allowed", "what": "versions.enrol", "on": [dataset]})
         return self.enrolments.add(dataset, self._records.sources, by=by)
@@ -82,7 +82,7 @@ class Collector:
         self.enrolments.remove(dataset)
 
     async def plan(self, dataset: str, *, keep: int = 1) -> CollectionPlan:
-        """Return what a collection would drop. Raises as `plan_collection` and `check_folder`."""
+        """Plan a collection. Raises as `plan_collection` and `check_folder`."""
         path = await asyncio.to_thread(check_folder, dataset, self._records.sources)
         if channel := next((one for one in self._channels if _overlap(one, path)), None):
             raise UnsupportedError(
@@ -91,11 +91,11 @@ class Collector:
         return await plan_collection(self._graph, self._records, _TENANT, dataset, path, keep=keep)
 
     async def collect(self, dataset: str, *, by: str, keep: int = 1, trash_days: float = 7.0) -> Collected:
-        """Move the files of the collectable blocks into the trash, where they stay for `trash_days`.
+        """Move the files of the collectable blocks into the trash. They are deleted after `trash_days`.
 
         Raises:
             NotFoundError: the dataset is not enrolled.
-            UnsupportedError: see `plan`, or the folder is another than the one that was enrolled.
+            UnsupportedError: planning fails (see `plan`), or the folder differs from the enrolled one.
         """
         enrolled = await asyncio.to_thread(self.enrolments.get, dataset)
         await self.settle()
@@ -107,7 +107,7 @@ class Collector:
         lock = self.enrolments.locked()
         await asyncio.to_thread(lock.__enter__)
         try:
-            plan = await self.plan(dataset, keep=keep)  # a cursor may have moved, or a run have written
+            plan = await self.plan(dataset, keep=keep)  # cursors and blocks may have changed since the first plan
             if not plan.collectable:
                 return Collected(plan, None)
             journal = await asyncio.to_thread(self._prepare, plan, by, keep, trash_days)
@@ -118,9 +118,9 @@ class Collector:
         return Collected(plan, journal)
 
     async def settle(self) -> None:
-        """Finish collections that were stopped, and delete trash whose time is over.
+        """Finish interrupted collections, and delete expired trash.
 
-        A stopped collection goes on only if the plan still allows it. Otherwise its files are put back.
+        If the plan no longer allows an interrupted collection, its files are moved back.
         """
         for path in sorted(self._folder.glob(f"*/{JOURNAL}")):
             with self.enrolments.locked():
@@ -145,7 +145,6 @@ class Collector:
         self._save(journal)
 
     async def _expire(self, journal: Journal) -> None:
-        """Delete the trash of a collection, unless a legal hold was declared meanwhile."""
         if await find_holds(self._graph, _TENANT, journal.dataset, journal.versions):
             return
         delete(journal)
@@ -153,11 +152,11 @@ class Collector:
         self._save(journal)
 
     async def restore(self, identifier: str, *, by: str) -> Journal:
-        """Put the files of a collection back.
+        """Move the files of a collection back.
 
         Raises:
             NotFoundError: there is no such collection, or its trash was deleted.
-            SourceChangedError: another file is in the place of one of them.
+            SourceChangedError: a new file has the path of a moved file.
         """
         await self.settle()
         folder = self._folder / identifier
@@ -199,7 +198,6 @@ class Collector:
         self._save(journal)
 
     async def _tag(self, journal: Journal, by: str, *, removed: bool = False) -> None:
-        """State in the log that the files of versions were dropped."""
         described = [{"id": version, "aspect": Aspect.TAG.value, "value": COLLECTED, "removed": removed} for version in journal.versions]
         await self._declarations.declare(_TENANT, {"by": by, "descriptions": described})
 
@@ -215,7 +213,11 @@ class Collector:
 
 
 def _described(folder: str, file: FileBlock) -> Any:
-    """A file of the plan as it is on disk. Raises `SourceChangedError` if it is not the one that a run wrote."""
+    """Return the present state of a planned file.
+
+    Raises:
+        SourceChangedError: the file changed after the run wrote it.
+    """
     path = "/" + file.path.removeprefix("file:").lstrip("/")
     if not path.startswith(f"{folder}/"):
         raise SourceChangedError(f"{path} is not in {folder}.")

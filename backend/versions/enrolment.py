@@ -1,7 +1,7 @@
-"""The datasets in which blocks may be dropped and merged: an operator names each of them, on the home itself.
+"""The list of datasets whose blocks may be removed and merged. An operator enrols each dataset on the home itself.
 
-A dataset must be a local folder below the data roots. Tables have commands of their own for this, and are refused. No event can enrol
-a dataset.
+A dataset must be a local folder below the data roots. Tables are refused, because they have their own commands for this. No event can
+enrol a dataset.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TABLES = {
 
 
 class Enrolment(BaseModel):
-    """An enrolled dataset: its id, its folder without links, and who enrolled it."""
+    """An enrolled dataset: its id, its folder with symbolic links resolved, and the person who enrolled it."""
 
     dataset: str
     path: str
@@ -65,11 +65,6 @@ class Enrolments:
             ) from error
 
     def get(self, dataset: str) -> Enrolment:
-        """Return the enrolment of a dataset.
-
-        Raises:
-            NotFoundError: it is not enrolled.
-        """
         found = next((one for one in self.all() if one.dataset == dataset), None)
         if found is None:
             raise NotFoundError(f"{dataset} is not enrolled.", hint="An operator enrols it: `headwater versions enrol DATASET`.")
@@ -79,7 +74,7 @@ class Enrolments:
         """Enrol a dataset.
 
         Raises:
-            UnsupportedError: it is a table, or its folder is not a local folder below the data roots.
+            UnsupportedError: the dataset is a table, or its folder is not a local folder below the data roots.
         """
         made = Enrolment(dataset=dataset, path=check_folder(dataset, roots), by=by, at=datetime.now(UTC).isoformat(timespec="seconds"))
         with self.locked():
@@ -94,7 +89,7 @@ class Enrolments:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock of all changes of this home's datasets. One process has it at a time."""
+        """Hold the lock for changes of this home's datasets. One process holds it at a time."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self._folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -105,10 +100,10 @@ class Enrolments:
 
 
 def check_folder(dataset: str, roots: DataRoots) -> str:
-    """Return the folder of a dataset, after checking that it may be changed.
+    """Return the folder of a dataset whose blocks may be removed.
 
     Raises:
-        UnsupportedError: it may not.
+        UnsupportedError: the blocks of this dataset may not be removed.
     """
     _, (namespace, name) = parse_id(dataset)
     if namespace != "file":
@@ -116,7 +111,7 @@ def check_folder(dataset: str, roots: DataRoots) -> str:
     path = path_of_dataset(namespace, name).removeprefix("file:").rstrip("/")
     if not Path(path).is_dir():
         raise UnsupportedError(f"{name} is no folder.", hint="Blocks can be dropped in folders of files only.")
-    roots.look().path(path)  # raises if it lies outside of the roots
+    roots.look().path(path)  # raises if the path is outside of the roots
     if os.path.realpath(path) != path:
         raise UnsupportedError(
             f"A link leads to {path}, so its blocks are not dropped.", hint=f"The data lies in {os.path.realpath(path)}."

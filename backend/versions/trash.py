@@ -1,8 +1,7 @@
-"""Moves files of a dataset into a trash folder next to it, so that a stop at any point loses nothing.
+"""Moves files of a dataset into a trash folder next to the dataset. An interruption at any point loses nothing.
 
-The journal is written before the first move. A file is then in exactly one of two places, the dataset or the trash, and whoever continues
-sees in which. A file moves only if it still is the one that was planned: same device, inode, length and time, and no link in its path.
-Only `delete` deletes.
+The journal is written before the first move. Afterwards each file is either in the dataset or in the trash, and the next process looks
+there. A file moves only if it has the planned device, inode, length and time, and no link in its path. Only `delete` deletes files.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _NO_REPLACE = 1  # RENAME_NOREPLACE
 
 
 class MoveState(StrEnum):
-    """`prepared` → `moved` → `restored` or `expired`."""
+    """The state of a collection: `prepared` → `moved` → `restored` or `expired`."""
 
     PREPARED = "prepared"
     MOVED = "moved"
@@ -38,7 +37,7 @@ class MoveState(StrEnum):
 
 
 class TrashedFile(BaseModel):
-    """A file to move, by its path in the dataset, and the state in which it was planned. `modified` is in nanoseconds."""
+    """A file to move, with its path in the dataset and its state at the time of planning. `modified` is in nanoseconds."""
 
     path: str
     device: int
@@ -48,7 +47,7 @@ class TrashedFile(BaseModel):
 
 
 class Journal(BaseModel):
-    """One collection of a dataset: the blocks that are dropped, their files, and the trash folder. Times are ISO 8601 in UTC."""
+    """The journal of one collection: the removed blocks, their files, and the trash folder. Times are ISO 8601 in UTC."""
 
     id: str
     dataset: str
@@ -66,26 +65,25 @@ class Journal(BaseModel):
 
     @property
     def moved_files(self) -> list[TrashedFile]:
-        """The files that are in the trash after a finished move."""
+        """Return the files that are in the trash after a finished move."""
         return [file for file in self.files if file.path not in self.skipped]
 
 
 def save(journal: Journal, folder: Path) -> None:
-    """Write the journal durably."""
+    """Write the journal, and flush it to disk."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_durably(folder / JOURNAL, journal.model_dump_json(indent=1).encode())
 
 
 def load(folder: Path) -> Journal:
-    """Read a journal."""
     return Journal.model_validate_json((folder / JOURNAL).read_text(encoding="utf-8"))
 
 
 def describe_file(folder: str, path: str) -> TrashedFile:
-    """Return a file of a dataset as it is.
+    """Return the present state of a dataset's file.
 
     Raises:
-        SourceChangedError: it is not a regular file in the folder, or a link is in its path.
+        SourceChangedError: the file is not a regular file in the folder, or its path contains a link.
     """
     with _open_parent(folder, path) as (parent, name):
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
@@ -95,7 +93,7 @@ def describe_file(folder: str, path: str) -> TrashedFile:
 
 
 def move_out(journal: Journal) -> None:
-    """Move the files of a journal into its trash. Files that changed since the plan stay, and are noted. Can be repeated."""
+    """Move the files of a journal into its trash. Files that changed since the plan stay, and are recorded. Can be repeated."""
     try:
         Path(journal.trash).mkdir(mode=0o700, exist_ok=True)
     except PermissionError as error:
@@ -110,22 +108,21 @@ def move_out(journal: Journal) -> None:
 
 
 def move_back(journal: Journal) -> None:
-    """Move the files of a journal back to where they were. Can be repeated.
+    """Move the files of a journal back to the dataset. Can be repeated.
 
     Raises:
-        SourceChangedError: a file is gone, or another file is there now.
+        SourceChangedError: a file is gone, or a new file has its path.
     """
     for file in journal.moved_files:
         _move(file, journal.trash, journal.folder)
 
 
 def is_expired(journal: Journal) -> bool:
-    """Whether the trash of a journal has been kept long enough."""
     return datetime.fromisoformat(journal.kept_until) <= datetime.now(UTC)
 
 
 def delete(journal: Journal) -> None:
-    """Delete the trash of a journal."""
+    """Delete the trash folder of a journal."""
     if Path(journal.trash).is_symlink():
         raise UnsupportedError(f"{journal.trash} is a link now, so nothing is deleted.")
     shutil.rmtree(journal.trash, ignore_errors=True)
@@ -137,7 +134,7 @@ def _move(file: TrashedFile, source: str, target: str) -> None:
     except FileNotFoundError:
         with suppress(FileNotFoundError):
             if describe_file(target, file.path) == file:
-                return  # it was moved before a stop
+                return  # the file was moved before an interruption
         raise SourceChangedError(f"{source}/{file.path} is gone.") from None
     if found != file:
         raise SourceChangedError(f"{source}/{file.path} has changed.")
@@ -145,7 +142,7 @@ def _move(file: TrashedFile, source: str, target: str) -> None:
         _rename(here, there, name)
         status = os.stat(name, dir_fd=there, follow_symlinks=False)
         if (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns) != (file.device, file.inode, file.length, file.modified):
-            _rename(there, here, name)  # another file came there between the look and the move
+            _rename(there, here, name)  # a new file got this path between the check and the move
             raise SourceChangedError(f"{source}/{file.path} was replaced.")
         os.fsync(there)
         os.fsync(here)
@@ -153,7 +150,7 @@ def _move(file: TrashedFile, source: str, target: str) -> None:
 
 @contextmanager
 def _open_parent(folder: str, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """Open the folder of a file, one part of the path after the other. No link is followed.
+    """Open the parent folder of a file by descending from `folder`. Links are not followed.
 
     Raises:
         SourceChangedError: a part of the path is a link, or leads out of the folder.
@@ -191,7 +188,7 @@ def _open_folder(name: str, holding: int | None = None) -> int:
 
 
 def _rename(here: int, there: int, name: str) -> None:
-    """Move a file between two open folders. A file of this name in the other folder stays."""
+    """Move a file between two open folders without replacing a file there."""
     libc = ctypes.CDLL(None, use_errno=True)
     rename = getattr(libc, "renameat2", None)
     if rename is None or rename(here, os.fsencode(name), there, os.fsencode(name), _NO_REPLACE):

@@ -1,6 +1,6 @@
-"""The datasets for which a recapture can be proposed: those without a known reason for failure.
+"""Finds datasets for which a recapture may succeed, to propose it.
 
-A proposal uses the graph and the program of the registry. The command line also looks at the inputs on the disk, because its user owns
+A proposal uses the graph and the registered program. The command line also examines the inputs on the disk, because its user owns
 them. A service does not touch files that an event names.
 """
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from headwater.spark_listener.registry import Registry
 
 _PROPOSED = 3
-_LOOKED_AT = 50  # datasets, for those that are proposed
-_INPUT = "input:"  # a property of a run for each dataset that it read
+_LOOKED_AT = 50  # limit of examined datasets
+_INPUT = "input:"  # a run has a property with this prefix for each dataset that it read
 
 
 async def recapturable(
     graph: GraphReader, tenant: str, datasets: Iterable[str], registry: Registry, *, looks_at_files: bool = False
 ) -> list[str]:
-    """Return up to three local datasets whose records a second run of their registered program may find."""
+    """Return up to three local datasets for which a second run of their registered program may find record lineage."""
     found: list[str] = []
     for dataset in [dataset for dataset in dict.fromkeys(datasets) if parse_id(dataset)[1][0] == "file"][:_LOOKED_AT]:
         if len(found) == _PROPOSED:
@@ -44,12 +44,12 @@ async def recapturable(
             if await _may_succeed(graph, tenant, run, looks_at_files=looks_at_files):
                 found.append(dataset)
         except (HeadwaterError, OSError):
-            continue  # it is a proposal
+            continue  # a failed check only removes a proposal
     return found
 
 
 async def _may_succeed(graph: GraphReader, tenant: str, run: OriginalRun, *, looks_at_files: bool) -> bool:
-    """Return whether no known fact would refuse a second run of the program."""
+    """Whether no known fact rules out that a second run of the program succeeds."""
     nodes = {node.id: node for node in await graph.get(tenant, [run.run, node_id(NodeKind.JOB, *run.job), run.dataset])}
     job, wrote, output = nodes.get(node_id(NodeKind.JOB, *run.job)), nodes.get(run.run), nodes.get(run.dataset)
     if job is None or wrote is None or output is None or _is_stream(job) or not _is_of_files(output) or not _is_for_a_second_run(wrote):
@@ -66,18 +66,17 @@ def _is_stream(job: Node) -> bool:
 
 
 def _is_of_files(dataset: Node) -> bool:
-    """Whether a dataset is made of files on a local disk, and of no table that keeps a history."""
     kind = _mapping(dataset.properties.get("storage")).get("fileFormat")
     return parse_id(dataset.id)[1][0] == "file" and (kind is None or kind in OF_FILES)
 
 
 def _is_for_a_second_run(run: Node) -> bool:
-    """Whether the records of a run were not followed for the sake of its mode alone: what is not covered is refused again."""
+    """Whether only the mode of capture kept a run from recording. Unsupported operators would be refused again."""
     return all(is_by_mode(problem.operator, problem.reason) for problem in ledger_of(run.properties).problems if problem.kind == "refused")
 
 
 async def _are_as_they_were(graph: GraphReader, tenant: str, run: OriginalRun, inputs: Iterable[Node]) -> bool:
-    """Whether the output is there, and its inputs are files that are older than the application, or that it wrote itself."""
+    """Whether the output exists, and each input is older than the application or was written by it."""
     if not await asyncio.to_thread(os.path.exists, _path(run.dataset)):
         return False
     for dataset in inputs:

@@ -1,7 +1,7 @@
-"""A digest of the content of a file: all of its bytes, except for one order without meaning.
+"""Computes a digest of a file's content that ignores one meaningless order in Parquet files.
 
 Parquet's writer lists the encodings of each column chunk in the footer, in the order of a hash set, which differs between JVMs. The digest
-sorts these lists. Every other byte counts as it is.
+sorts these lists. All other bytes are hashed unchanged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MAGIC = b"PAR1"
 _TAIL = 8  # bytes of the length of the footer, and the magic
 _LARGEST_FOOTER = 256 << 20
 _STEP = 4 << 20  # bytes per read
-_ENCODINGS = (4, 1, 3, 2)  # of the metadata of a column of a row group, as parquet.thrift numbers fields
+_ENCODINGS = (4, 1, 3, 2)  # numbers of nested fields in parquet.thrift, down to the encodings of a column chunk
 
 
 def digest_of(file: FileIO, length: int) -> bytes | None:
@@ -34,7 +34,7 @@ def digest_of(file: FileIO, length: int) -> bytes | None:
 
 
 def _footer_length(file: FileIO, length: int) -> int:
-    """Return the size of a Parquet file's footer with its tail in bytes; 0 for other files."""
+    """Return the size of a Parquet file's footer and tail in bytes, or 0 for other files."""
     if length < len(_MAGIC) + _TAIL:
         return 0
     begin = file.read(len(_MAGIC))
@@ -53,7 +53,7 @@ def _all(file: FileIO) -> bytes:
 
 
 def _canonical(footer: bytes) -> bytes:
-    """Sort each list of encodings in a footer. An unreadable footer stays as it is."""
+    """Sort each list of encodings in a footer. An unreadable footer is returned unchanged."""
     places = _Encodings(footer[:-_TAIL])
     try:
         places.read_struct()
@@ -66,15 +66,14 @@ def _canonical(footer: bytes) -> bytes:
 
 
 class _Encodings(Scanner):
-    """Finds the lists of encodings: the bytes of their entries, if each entry has one byte."""
+    """Finds the byte ranges of encoding lists in a footer, if each entry has one byte."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
         self.found: list[tuple[int, int]] = []
-        self._path: list[int] = []  # the fields that lead to a value
+        self._path: list[int] = []  # field numbers on the path to the current value
 
     def read_struct(self, until: int | None = None) -> Struct:
-        """Skip the values of a struct."""
         field = 0
         while head := self._read_byte():
             field = field + (head >> 4) if head >> 4 else self._read_zigzag()

@@ -1,4 +1,4 @@
-"""Pairs of files: a file of the second run, and the real file with the same bytes. If a pair is missing, nothing is kept.
+"""Pairs each file of the second run with the real file of the same bytes. If a pair is missing, nothing is stored.
 
 Spark puts a UUID into file names, so two runs never use the same names. A file is matched by its folder below the dataset and by the rest
 of its name. Both trees may contain only files and folders, because a link could lead to other data. Real data is read below the data roots
@@ -20,12 +20,12 @@ from headwater.graph.records import DataRoots
 from headwater.graph.storage import open_resolved
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_DONE = "_SUCCESS"  # mark of Spark's committers in a finished folder
+_DONE = "_SUCCESS"  # Spark's committers write this file into a finished folder
 _WHY = "The program is not deterministic, or its inputs or its output have changed since that run. Nothing was kept or changed."
 
 
 class DiffersError(HeadwaterError):
-    """The second run wrote other files than the first; the message names one."""
+    """The two runs wrote different files. The message names one."""
 
     def __init__(self, file: str | Path, what: str) -> None:
         super().__init__(f"{file} {what}.", hint=_WHY)
@@ -33,7 +33,7 @@ class DiffersError(HeadwaterError):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Length and time (ns) of a file, to see later whether the file is still the same."""
+    """Length, modification time (ns) and inode of a file, to detect changes of the file."""
 
     length: int
     modified_ns: int
@@ -41,18 +41,17 @@ class State:
 
     @classmethod
     def of(cls, status: os.stat_result) -> State:
-        """Return the state of a file from `os.stat`."""
         return cls(status.st_size, status.st_mtime_ns, status.st_ino)
 
     @property
     def modified(self) -> int:
-        """Modification time in milliseconds since the epoch, as in manifests."""
+        """Return the modification time in milliseconds since the epoch, as in manifests."""
         return self.modified_ns // 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A file of the shadow and the equal real file. `named` is the real path in programs, `real` the path without links."""
+    """A file of the second run and the equal real file. `named` is the real path in programs, `real` the path with links resolved."""
 
     shadow: Path
     named: str
@@ -75,7 +74,7 @@ class Pair:
 
 
 def paired(shadow: Path, sources: DataRoots) -> list[Pair]:
-    """Pair each data file below the shadow root with the real file of the same bytes.
+    """Pair each data file of the second run with the real file of the same bytes.
 
     Raises:
         DiffersError: a file has other bytes, or has no counterpart.
@@ -85,10 +84,10 @@ def paired(shadow: Path, sources: DataRoots) -> list[Pair]:
 
 
 def written(shadow: Path) -> list[Path]:
-    """Return the datasets below a shadow root: the outermost folders with a committer's mark.
+    """Return the datasets that the second run wrote: the outermost folders with the file `_SUCCESS`.
 
     Raises:
-        UnsupportedError: there is something else.
+        UnsupportedError: other files or links are there.
     """
     found: list[Path] = []
     if not shadow.is_dir():
@@ -124,7 +123,7 @@ def _of_dataset(shadow: Path, folder: Path, sources: DataRoots) -> Iterator[Pair
 
 
 def _by_name(folder: Path) -> Mapping[str, str]:
-    """Map relative paths without UUIDs to the relative paths of the data files below a folder."""
+    """Map the relative paths of data files with UUIDs removed to the unchanged relative paths."""
     found: dict[str, str] = {}
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not _hidden(name)]
@@ -162,7 +161,7 @@ def _compared(shadow: Path, named: str, real: Path) -> Pair:
 
 
 def _digest_of(descriptor: int) -> tuple[bytes | None, State]:
-    """Return the digest of an open file and its state, and close it. A file that changed meanwhile has no digest."""
+    """Return the digest and the state of an open file, and close it. If the file changed meanwhile, the digest is None."""
     with open(descriptor, "rb", buffering=0) as file:
         state = State.of(os.fstat(descriptor))
         digest = digest_of(file, state.length)
@@ -170,7 +169,6 @@ def _digest_of(descriptor: int) -> tuple[bytes | None, State]:
 
 
 def _refuse_odd(folder: Path, names: Sequence[str]) -> None:
-    """Refuse anything except files and folders."""
     for name in names:
         mode = (folder / name).lstat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
@@ -178,7 +176,6 @@ def _refuse_odd(folder: Path, names: Sequence[str]) -> None:
 
 
 def _real(shadow: Path, path: Path) -> str:
-    """Return the real path of a path in the shadow."""
     return f"/{path.relative_to(shadow)}"
 
 

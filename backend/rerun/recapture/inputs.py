@@ -1,6 +1,6 @@
-"""Check that the second run read the same inputs as the first: no input file and no folder of one has changed since.
+"""Checks that the second run read the same inputs as the first: no input file or input folder has changed since.
 
-Equal outputs do not prove this. For example, the greatest value of a group stays the same if another record of the group was removed.
+Equal outputs do not prove equal inputs. For example, the maximum of a group stays the same if another record of the group was removed.
 A source is refused if its changes cannot be detected.
 """
 
@@ -16,7 +16,7 @@ from headwater.spark_listener.second_run import OF_FILES, has_table
 
 
 def check_inputs(sources: Iterable[Mapping[str, Any]], began_ms: int) -> None:
-    """Check that the inputs of a capture have not changed since the first run began (milliseconds since the epoch).
+    """Check that the inputs of a capture are unchanged since the first run began (milliseconds since the epoch).
 
     Raises:
         DiffersError: a file or a folder is newer.
@@ -24,7 +24,7 @@ def check_inputs(sources: Iterable[Mapping[str, Any]], began_ms: int) -> None:
     """
     for source in sources:
         if source["format"] == "local":
-            continue  # rows of the program itself
+            continue  # rows that the program made itself
         if source["format"] not in OF_FILES:
             raise UnsupportedError(
                 f"The program reads {source['path']} ({source['format']}). Whether that is as it was then cannot be told.",
@@ -48,13 +48,13 @@ def _check_file(file: Mapping[str, Any], began_ms: int) -> None:
         raise UnsupportedError(f"{file['path']}, an input, cannot be looked at: {error}.") from error
     if (now.st_size, now.st_mtime_ns // 1_000_000) != (int(file["length"]), int(file["modified"])):
         raise DiffersError(file["path"], "is an input, and has changed while the second run read it")
-    # A file that was moved here or got another modification time has a new status time.
+    # The status time (ctime) also shows files that were moved here or whose modification time was set.
     if max(int(file["modified"]), now.st_ctime_ns // 1_000_000) > began_ms:
         raise DiffersError(file["path"], "is an input, and has changed since the first run began")
 
 
 def _folders(source: Mapping[str, Any]) -> set[str]:
-    """Return the folders that were listed: from the files' folders up to the named path. A named file has none."""
+    """Return the folders that Spark listed: the files' folders and their parents up to the named path. A named file has none."""
     named = {local(str(source["path"]))}
     found: set[str] = set()
     for file in source.get("files") or ():
@@ -85,5 +85,5 @@ def _check_folder(folder: str, began_ms: int) -> None:
 
 
 def local(path: str) -> str:
-    """Return a local path without its scheme."""
+    """Remove the scheme from a local path."""
     return "/" + path.removeprefix("file:").lstrip("/")

@@ -1,6 +1,6 @@
-"""The recaptures of a service, for GraphQL. They share one queue with replays, and run one after the other.
+"""The recaptures of a service, for GraphQL. Recaptures and replays share one queue, and run one after the other.
 
-The service remembers its latest jobs until it ends. Kept associations stay. Nobody can make it run an unregistered program.
+The service remembers its latest jobs until it ends. Stored associations stay. An unregistered program is never run.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from headwater.paths import is_folder_store, name_of_path, split_path
 
 _MOST_WAITING = 20
 _MOST_KNOWN = 200
-_KEPT_SECONDS = 600.0  # for the worker to keep the new captures
+_KEPT_SECONDS = 600.0  # time for the worker to store the new captures
 _LOOK_SECONDS = 0.25
 
 
 @dataclass(kw_only=True)
 class RecaptureJob:
-    """The state of a recapture of a dataset, or of the partition `within` it. Times are ISO 8601 in UTC.
+    """The state of a recapture of a dataset, or of its partition `within`. Times are ISO 8601 in UTC.
 
-    `outputs`, `files` and `left` are those of `Recaptured`.
+    `outputs`, `files` and `left` have the same meaning as in `Recaptured`.
     """
 
     id: str
@@ -45,12 +45,11 @@ class RecaptureJob:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the job is over."""
         return self.state in (ReplayState.COMPLETE, ReplayState.FAILED)
 
 
 class RecaptureJobs:
-    """Implements the schema's `RecaptureService`. `turn` is the lock that lets one program run at a time."""
+    """Implements the schema's `RecaptureService`. The lock `turn` lets one program run at a time."""
 
     def __init__(self, recaptures: Recaptures, turn: asyncio.Lock) -> None:
         self._recaptures = recaptures
@@ -59,14 +58,14 @@ class RecaptureJobs:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self, tenant: str, dataset: str) -> str:
-        """Queue a recapture of a dataset or a partition (an id or the path of its folder), and return its id.
+        """Queue a recapture of a dataset or a partition (an id or the path of its folder), and return the job's id.
 
-        A waiting or running one is reused.
+        If a job for it waits or runs, its id is returned instead.
 
         Raises:
             NotFoundError: no known run wrote the dataset.
-            InvalidQueryError: its record lineage is kept already, or the text names no dataset.
-            UnsupportedError: its program is not registered or changed since, or its files cannot be compared.
+            InvalidQueryError: record lineage is already stored, or the text names no dataset.
+            UnsupportedError: the program is not registered or changed since, or the files cannot be compared.
             UnavailableError: too many recaptures wait.
         """
         output = _dataset(dataset)
@@ -74,7 +73,7 @@ class RecaptureJobs:
         if running := self._running(tenant, target):
             return running.id
         plan = await self._recaptures.plan(tenant, output)
-        if running := self._running(tenant, (plan.output, plan.within)):  # somebody asked meanwhile
+        if running := self._running(tenant, (plan.output, plan.within)):  # another caller started the same recapture meanwhile
             return running.id
         if sum(not job.has_ended for job in self._jobs.values()) >= _MOST_WAITING:
             raise UnavailableError(f"{_MOST_WAITING} recaptures wait for their turn.", hint="Ask again when some have ended.")
@@ -87,12 +86,10 @@ class RecaptureJobs:
         return job.id
 
     async def get(self, tenant: str, identifier: str) -> RecaptureJob | None:
-        """Return a recapture by its id, or None."""
         found = self._jobs.get(identifier)
         return found if found is not None and found.tenant == tenant else None
 
     async def list(self, tenant: str, first: int) -> Sequence[RecaptureJob]:
-        """Return the latest recaptures, newest first."""
         return [job for job in reversed(self._jobs.values()) if job.tenant == tenant][:first]
 
     async def possible(self, tenant: str, datasets: Iterable[str]) -> Sequence[str]:
@@ -100,7 +97,7 @@ class RecaptureJobs:
         return await self._recaptures.possible(tenant, datasets)
 
     async def close(self) -> None:
-        """Stop waiting for the running program. The program runs to its end in its shadow folder."""
+        """Stop waiting for the running program. The program is not ended."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -127,7 +124,7 @@ class RecaptureJobs:
             job.ended_at = _now()
 
     async def _until_kept(self, tenant: str, blocks: Sequence[FileBlock]) -> None:
-        """Wait until the worker has kept the new captures."""
+        """Wait until the worker has stored the new captures."""
         try:
             async with asyncio.timeout(_KEPT_SECONDS):
                 while not await self._recaptures.are_kept(tenant, blocks):  # noqa: ASYNC110 - the worker is another process

@@ -1,7 +1,8 @@
-"""Rewrites the manifest of a capture in a shadow into a manifest of the run that wrote the real data.
+"""Rewrites the manifest of a second run's capture into a manifest of the run that wrote the real data.
 
-Each file of the shadow must have been compared, and must be unchanged since. The real file, with its length and time, replaces it. No other
-path of the shadow may remain. Segments stay unchanged. The manifest states the sink's files, which their footers name.
+The second run wrote to a separate folder (the shadow). Each of its files must have been compared, and be unchanged since. In the new
+manifest, the real file with its length and time replaces it. No path of the shadow may remain. Segments stay unchanged.
+The footers of segments name files of the shadow, so the manifest states the sink's files.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from headwater.graph.associations.segment import Footer
 
 
 class Rewriting:
-    """Rewrites manifests for one shadow root. `pairs` are all files that were written there."""
+    """Rewrites manifests for one shadow root. `pairs` contains all files that were written there."""
 
     def __init__(self, shadow: Path, pairs: Iterable[Pair]) -> None:
         self._shadow = str(shadow)
@@ -27,12 +28,12 @@ class Rewriting:
         self._pairs = {str(pair.shadow): pair for pair in pairs}
 
     def dataset(self, named: Mapping[str, Any]) -> tuple[str, str] | None:
-        """Return namespace and name of the real dataset for a dataset of the shadow, or None for other datasets."""
+        """Return the namespace and the name of the real dataset for a dataset of the shadow, or None for other datasets."""
         name = str(named["name"])
         return (str(named["namespace"]), self._real(name)) if self.is_shadow(name) else None
 
     def pair(self, file: Mapping[str, Any]) -> Pair:
-        """Return the pair for a file of the shadow, by its name in a manifest or footer.
+        """Return the pair for a file of the shadow, by its path in a manifest or footer.
 
         Raises:
             InvalidCaptureError: the file was not compared or changed since.
@@ -43,14 +44,14 @@ class Rewriting:
         return pair
 
     def is_shadow(self, path: object) -> bool:
-        """Whether a path or its URI is in the shadow."""
+        """Whether a path or URI is in the shadow."""
         text = str(path)
         if text.startswith("file:"):
             text = "/" + text.removeprefix("file:").lstrip("/")
         return any(text == shadow or text.startswith(f"{shadow}/") for shadow in self._spellings)
 
     def manifest(self, manifest: Mapping[str, Any], footers: Mapping[str, Footer], run: OriginalRun) -> dict[str, Any]:
-        """Return the manifest for a run. `footers` maps the segments of the sink to their footers.
+        """Return the manifest for the first run. `footers` maps the segments of the sink to their footers.
 
         Raises:
             InvalidCaptureError: the manifest names a file of the shadow that was not compared.
@@ -94,7 +95,7 @@ class Rewriting:
         return {**entry, "files": [self._file(file) for file in files], "runs": runs}
 
     def _file(self, file: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the real file for a file of the shadow, under the name that Spark would use."""
+        """Return the entry of the real file for the entry of a file in the shadow, with the path as Spark would write it."""
         pair = self.pair(file)
         path = self._real(f"{str(file['path']).rpartition('/')[0]}/{Path(pair.named).name}")
         return {**file, "path": path, "length": pair.now.length, "modified": pair.now.modified}
@@ -105,7 +106,6 @@ class Rewriting:
         return text
 
     def _clean(self, value: Any) -> Any:
-        """Replace paths of the shadow by real paths in all texts of a part of the manifest."""
         if isinstance(value, str):
             return self._real(value)
         if isinstance(value, list):

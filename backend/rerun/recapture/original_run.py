@@ -1,7 +1,7 @@
-"""The run that wrote a dataset last, and its application, from the graph.
+"""Finds the run that wrote a dataset last, and its application, in the graph.
 
-Anybody who may send events can write to the graph. The graph selects a registered program and the run that gets the lineage. It never
-decides what is executed or which files are read.
+Anybody who may send events can write to the graph. The graph therefore selects only a registered program, and the run that gets the
+lineage. It never decides what is executed or which files are read.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from headwater.paths import partition_pairs
 if TYPE_CHECKING:
     from headwater.graph.prov import GraphReader
 
-_MOST_JOBS = 1_000  # that wrote one dataset
-_MOST_VERSIONS = 20_000  # of one dataset, among which the writer of a partition is looked for
+_MOST_JOBS = 1_000  # limit of jobs that wrote one dataset
+_MOST_VERSIONS = 20_000  # limit of versions to search for the writer of a partition
 _PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class OriginalRun:
-    """The run that wrote a dataset last: `job` is its namespace and name, `application` the node of the application's run.
+    """The run that wrote a dataset last. `job` is its namespace and name, `application` the node of its application's run.
 
     `began` is the start of the application. `started` and `ended` belong to the run.
     """
@@ -41,26 +41,26 @@ class OriginalRun:
 
     @property
     def run_id(self) -> str:
-        """The id of the run, as OpenLineage has it."""
+        """Return the OpenLineage id of the run."""
         return bare_name(self.run)
 
     @property
     def began_ms(self) -> int:
-        """Start of the application in milliseconds since the epoch. Its reads came later."""
+        """Return the start of the application in milliseconds since the epoch. All of its reads came later."""
         return _milliseconds(self.began)
 
     @property
     def ended_ms(self) -> int:
-        """End of the run in milliseconds since the epoch."""
+        """Return the end of the run in milliseconds since the epoch."""
         return _milliseconds(self.ended)
 
 
 async def last_writer(graph: GraphReader, tenant: str, dataset: str, within: str = "") -> OriginalRun:
-    """Return the run that wrote a dataset, or the partition `within` it, and completed last.
+    """Return the run that completed last among the writers of a dataset, or of its partition `within`.
 
     Raises:
         NotFoundError: no known run wrote the dataset or the partition.
-        UnsupportedError: the times of the run are not known, or the dataset has too many versions.
+        UnsupportedError: the times of the run are unknown, or the dataset has too many versions.
     """
     if within:
         return await _last_writer_of(graph, tenant, dataset, within)
@@ -71,7 +71,7 @@ async def last_writer(graph: GraphReader, tenant: str, dataset: str, within: str
     runs = [run for run in await graph.get(tenant, complete) if run.kind is NodeKind.RUN]
     wrote = {
         node.id for node in await graph.get(tenant, [node_id(NodeKind.VERSION, namespace, name, bare_name(run.id)) for run in runs])
-    }  # a job may write other datasets in other runs
+    }  # runs of a job may write different datasets
     runs = [run for run in runs if node_id(NodeKind.VERSION, namespace, name, bare_name(run.id)) in wrote]
     if not runs:
         raise NotFoundError(
@@ -82,7 +82,7 @@ async def last_writer(graph: GraphReader, tenant: str, dataset: str, within: str
 
 
 async def _last_writer_of(graph: GraphReader, tenant: str, dataset: str, within: str) -> OriginalRun:
-    """Return the run that wrote a partition last, from the parts that its versions state. Raises like `last_writer`."""
+    """Return the run that wrote a partition last. The versions of the dataset state their partitions. Raises like `last_writer`."""
     asked, found, cursor, seen = partition_pairs(within), list[str](), None, 0
     while cursor is not None or not seen:
         page = await graph.children(tenant, dataset, kinds=[NodeKind.VERSION], first=_PAGE, after=cursor)
@@ -104,7 +104,7 @@ async def _last_writer_of(graph: GraphReader, tenant: str, dataset: str, within:
 
 
 def _may_write(version: Node, asked: Mapping[str, str]) -> bool:
-    """Whether a version may hold a partition: it does not state which part was written, or states no other partition."""
+    """Whether a version may contain a partition. Versions that state no partitions may."""
     stated = version.properties.get("subset")
     condition = stated.get("outputCondition") if isinstance(stated, Mapping) else None
     partitions = condition.get("partitions") if isinstance(condition, Mapping) else None
@@ -115,7 +115,6 @@ def _may_write(version: Node, asked: Mapping[str, str]) -> bool:
 
 
 async def job_of(graph: GraphReader, tenant: str, run: str) -> tuple[str, str] | None:
-    """Return the namespace and name of a run's job, or None."""
     above = (await graph.ancestors(tenant, [run])).get(run, [])
     parts = next((parse_id(node.id)[1] for node in above if node.kind is NodeKind.JOB), None)
     return None if parts is None else (parts[0], parts[1])

@@ -1,6 +1,6 @@
-"""The steps of a recapture: find the program, run it in a shadow, compare the files, rewrite its captures, and keep them.
+"""The steps of a recapture: find the program, run it with a separate output folder, compare the files, rewrite and store its captures.
 
-If a step fails, the home stays unchanged. The shadow is always removed.
+If a step fails, the home stays unchanged. The separate output folder (the shadow) is always removed.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from headwater.paths import dataset_root, within_dataset
 from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.replay import ReplayOrder
 
-_SLACK_MS = 2_000  # some file systems keep times in steps of one or two seconds
+_SLACK_MS = 2_000  # some file systems store times in steps of one or two seconds
 _ACTIVE = "Run it again with `headwater run --mode active`."
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The program to run for the lineage of a dataset, or of the partition `within` it, and the run that gets the lineage."""
+    """The plan of a recapture: the dataset or its partition `within`, the program to run, and the run that gets the lineage."""
 
     output: str
     run: OriginalRun
@@ -49,9 +49,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Recaptured:
-    """The result of a recapture: ids of datasets whose record lineage is now kept, and the number of compared files.
+    """The result of a recapture: the datasets whose record lineage is now stored, and the number of compared files.
 
-    `left` maps other datasets of the program, or partitions of them, to the reason why their lineage is not kept. `blocks` are the files
+    `left` maps other datasets or partitions that the program wrote to the reason why their lineage is not stored. `blocks` are the files
     whose record lineage was sent.
     """
 
@@ -62,7 +62,7 @@ class Recaptured:
 
 
 class Recaptures:
-    """The recaptures of one home. `folder` contains the shadows, and `delivery` accepts the captures."""
+    """The recaptures of one home. `folder` contains the output folders, and `delivery` accepts the captures."""
 
     def __init__(self, folder: Path, graph: GraphStore, registry: Registry, records: AssociationStore, delivery: LogDelivery) -> None:
         self._folder = folder
@@ -72,12 +72,12 @@ class Recaptures:
         self._delivery = delivery
 
     async def plan(self, tenant: str, output: str) -> Plan:
-        """Return the plan for a dataset, by its node id; for a partition, by the id that the dataset would have at the partition's path.
+        """Plan a recapture of a dataset. For a partition, `output` is the id that a dataset at the partition's path would have.
 
         Raises:
             NotFoundError: no known run wrote the dataset.
-            InvalidQueryError: its record lineage is kept already.
-            UnsupportedError: its program is not registered or changed since, or its files cannot be compared.
+            InvalidQueryError: record lineage is already stored.
+            UnsupportedError: the program is not registered or changed since, or the files cannot be compared.
         """
         namespace, name = parse_id(output)[1]
         if namespace != "file":
@@ -96,9 +96,9 @@ class Recaptures:
         return Plan(output, run, Upstream([], {run.application: job}, {}).invocation(run.application, self._registry), within)
 
     async def target(self, tenant: str, output: str) -> tuple[str, str]:
-        """Return the id of the dataset that an id means, and the partition in it; empty for all of it.
+        """Return the dataset that an id means, and the partition in it. The partition is empty for the whole dataset.
 
-        A dataset of that very id goes first: a table of Delta may have the name of a partition.
+        A dataset with exactly this id comes first, because a Delta table may have the name of a partition.
         """
         if await self._graph.get(tenant, [output]):
             return output, ""
@@ -106,16 +106,16 @@ class Recaptures:
         return root, place_named(root, output)
 
     async def possible(self, tenant: str, datasets: Iterable[str]) -> list[str]:
-        """Return up to three datasets whose records a second run of their registered program may find."""
+        """Return up to three datasets for which a second run of their registered program may find record lineage."""
         return await recapturable(self._graph, tenant, datasets, self._registry)
 
     async def are_kept(self, tenant: str, blocks: Sequence[FileBlock]) -> bool:
-        """Whether the record lineage of all of some files is kept."""
+        """Whether the record lineage of all these files is stored."""
         written = await asyncio.to_thread(self._records.catalog.writers, tenant, blocks)
         return all(block in written for block in blocks)
 
     async def _is_whole_kept(self, tenant: str, path: str) -> bool:
-        """Whether the record lineage of all files at a path on a local disk is kept.
+        """Whether the record lineage of all files at a local path is stored.
 
         Raises:
             NotFoundError: there is no file.
@@ -126,7 +126,7 @@ class Recaptures:
         return await self.are_kept(tenant, listed)
 
     async def run(self, tenant: str, plan: Plan) -> Recaptured:
-        """Run the program, compare its files, and keep its associations.
+        """Run the program, compare its files, and store its associations.
 
         Raises:
             DiffersError: the second run wrote other bytes, or an input changed.
@@ -140,10 +140,10 @@ class Recaptures:
                 await in_thread_left_behind(_run, plan.invocation, place, shadow, log, holding)
                 return await self._keep(tenant, plan, place / "home", shadow)
             except ReplayFailedError:
-                done = [place / "home", shadow]  # the message names the log
+                done = [place / "home", shadow]  # the log stays, because the error message names it
                 raise
             except asyncio.CancelledError:
-                done = []  # the program still runs and may write there; the next sweep removes the folder
+                done = []  # the program still runs and may write to the folder; the next sweep removes it
                 raise
             finally:
                 for folder in done:
@@ -167,7 +167,7 @@ class Recaptures:
     async def _chosen(
         self, tenant: str, plan: Plan, captures: Sequence[Captured], rewriting: Rewriting
     ) -> tuple[list[tuple[Captured, OriginalRun]], dict[str, str]]:
-        """Return the captures to keep, each with its run, and the reasons for the others.
+        """Return the captures to store, each with its run, and the reasons for leaving out the others.
 
         Raises:
             UnsupportedError: no capture belongs to the requested dataset.
@@ -203,23 +203,21 @@ class Recaptures:
         return list(kept.values()), left
 
     async def _is_kept(self, tenant: str, capture: Captured, rewriting: Rewriting) -> bool:
-        """Whether the first run's own capture of these files is kept."""
         blocks = await self._blocks(capture, rewriting)
         return bool(blocks) and await self.are_kept(tenant, blocks)
 
     async def _blocks(self, capture: Captured, rewriting: Rewriting) -> list[FileBlock]:
-        """Return the real files of a capture, as they are now."""
         look = self._records.sources.look()
         return [await asyncio.to_thread(look.block, rewriting.pair(file).named) for file in capture.files]
 
 
 def _place(named: Sequence[str], within: str) -> str:
-    """Return the id of a place in a dataset: the id that a dataset at its path would have."""
+    """Return the id that a dataset at the path of a dataset's partition would have."""
     return node_id(NodeKind.DATASET, named[0], f"{named[1].rstrip('/')}/{within}" if within else named[1])
 
 
 def _meet(one: str, other: str) -> bool:
-    """Whether one of two places lies in the other."""
+    """Whether two paths are equal, or one contains the other."""
     return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 

@@ -1,7 +1,7 @@
-"""The folder of a running recapture, and the removal of folders whose process was killed.
+"""Makes the folder of a running recapture, and removes folders of killed processes.
 
 The recapture and its program both lock the folder, so the folder is free when both have ended. The error message of a failed program
-names its log. A folder with only this log stays for a month.
+names its log. A folder that contains only this log is removed after a month.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_ORDER = "order.json"  # a replay's orders have numbers
+_ORDER = "order.json"  # orders of replays have names with numbers
 _DATA = ("home", "data")
 _KEPT_SECONDS = 30 * 86_400
 _log = logging.getLogger("headwater.recapture")
@@ -24,7 +24,7 @@ _log = logging.getLogger("headwater.recapture")
 
 @contextmanager
 def place_in(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Make a new folder below `folder`. Returns the folder and the open file that locks it."""
+    """Make a new folder below `folder`. Yields the folder and the open file that locks it."""
     place = folder / uuid.uuid4().hex
     place.mkdir(parents=True, mode=0o700)
     holding = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -1,6 +1,6 @@
-"""The captures in the spool of a recapture's own home, with the files of their sinks.
+"""Reads the captures in the spool of a recapture's own home, with the files of their sinks.
 
-Our code wrote this spool, but the program could have written there too. So each capture is checked like any other.
+The program could have written to this spool, too. For this reason each capture is checked like any other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Captured:
 
 @contextmanager
 def captured_in(spool: Path) -> Iterator[list[Captured]]:
-    """Return the captures of all applications in a spool. They stay there.
+    """Yield the captures of all applications in a spool. The captures stay in the spool.
 
     Raises:
         InvalidCaptureError: a capture violates the format.

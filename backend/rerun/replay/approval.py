@@ -1,6 +1,6 @@
-"""The approval of a commit by a second person, if `replay.toml` asks for one. The replay's folder keeps it as `approval.json`.
+"""Approvals of commits by a second person, if `replay.toml` requires them. The replay's folder stores them as `approval.json`.
 
-A person is the name of a key, of a signed-in person, or of a user of this machine. Nobody approves a replay that they started or commit.
+A person is the name of a key, of a signed-in person, or of a user of this machine. Nobody can approve a replay that they started or commit.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _FILE = "approval.json"
 
 
 class Approval(BaseModel):
-    """`by` approved the commit of a replay at this instant (ISO 8601, UTC)."""
+    """The approval of a replay's commit: the person, and the time (ISO 8601, UTC)."""
 
     by: str
     at: str
 
 
 def approve(replay: Replay, folder: Path, by: str) -> Approval:
-    """Approve the commit of a complete replay. `folder` is the replay's.
+    """Approve the commit of a complete replay. `folder` is the replay's folder.
 
     Raises:
         InvalidQueryError: the replay is not complete.
@@ -41,7 +41,6 @@ def approve(replay: Replay, folder: Path, by: str) -> Approval:
 
 
 def load_approval(folder: Path) -> Approval | None:
-    """Return the approval of a replay, or None."""
     try:
         return Approval.model_validate_json((folder / _FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -49,10 +48,10 @@ def load_approval(folder: Path) -> Approval | None:
 
 
 def check_approved(replay: Replay, folder: Path, by: str) -> None:
-    """Check that somebody else than `by` has approved the commit of a replay.
+    """Check that a person other than `by` has approved the commit of a replay.
 
     Raises:
-        UnsupportedError: nobody has, or the same person.
+        UnsupportedError: the approval is missing, or is from the same person.
     """
     approval = load_approval(folder)
     if approval is None:

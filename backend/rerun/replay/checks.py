@@ -1,4 +1,4 @@
-"""Checks before and after the programs of a replay run: files, outputs, and records that the programs met."""
+"""Checks before and after the programs of a replay run: files, outputs, and the records that the programs read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headwater.spark_listener.replay import met_file
 
 
 def file_states(files: Iterable[str], sources: DataRoots) -> dict[str, tuple[int, int]]:
-    """Return the current length and modification time of files, without files that may not be read here."""
+    """Return the length and modification time of files. Files outside of the data roots are left out."""
     look, found = sources.look(), {}
     for file in files:
         with suppress(UnsupportedError, OSError):
@@ -38,10 +38,10 @@ def check_unchanged(replay: Replay, sources: DataRoots) -> None:
 
 
 def check_met(replay: Replay) -> None:
-    """Check that the programs excluded, kept or edited the records of every file.
+    """Check that the programs really excluded, kept or edited records of every chosen file.
 
     Raises:
-        UnsupportedError: no program did so with a file, because it was read in another way (JDBC, Iceberg) or not at all.
+        UnsupportedError: no program read a file through Spark's file readers (for example, JDBC or Iceberg read it).
     """
     listed = met_file(replay.shadow)
     met = {json.loads(line) for line in listed.read_text(encoding="utf-8").splitlines()} if listed.exists() else set()
@@ -59,7 +59,7 @@ def check_readable(output: str, sources: DataRoots) -> None:
     """Check that an output can be compared.
 
     Raises:
-        UnsupportedError: files of this place cannot be read, or no root of remote storage contains it.
+        UnsupportedError: files at this path cannot be read, or no root of remote storage contains it.
     """
     place = place_of(output)
     if not is_remote(place):

@@ -1,9 +1,9 @@
-"""Commit a replay: put its outputs in the place of the real ones, and undo that.
+"""Commits replays: replaces the real outputs with the replay's outputs, and can undo this.
 
-A commit must never leave half-written real data, whenever it is killed. The shadow is copied next to the real folder first. Then one
-system call exchanges the two folders, so a reader finds the old folder or the new one. The old data stays in the hidden folder next to it
-until its time is over. `commit.json` in the replay's folder records each folder before the exchange; the inode shows afterwards whether it
-happened.
+A commit must never leave half-written real data, whenever it is killed. The output of the replay is copied next to the real folder first.
+Then one system call exchanges the two folders, so a reader finds the old folder or the new one. The old data stays in the hidden folder
+until its retention time is over. `commit.json` in the replay's folder records each folder before the exchange. The inode shows afterwards
+whether the exchange happened.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _AT_FDCWD, _EXCHANGE = -100, 2
 
 
 def folder_states(folder: Path) -> FileStates:
-    """Return the length and the modification time (ns) of all files below a folder, by their path in it."""
+    """Return the length and the modification time (ns) of all files below a folder, by their relative path."""
     found: FileStates = {}
     for here, _, files in os.walk(folder):
         for name in files:
@@ -44,16 +44,18 @@ def folder_states(folder: Path) -> FileStates:
 
 
 def output_states(datasets: list[str]) -> dict[str, FileStates]:
-    """Return the states of the files of datasets that are local folders."""
+    """Return the states of all files of datasets that are local folders."""
     local = {dataset: Path(parse_id(dataset)[1][1]) for dataset in datasets if parse_id(dataset)[1][0] == "file"}
     return {dataset: folder_states(folder) for dataset, folder in local.items() if folder.is_dir() and not folder.is_symlink()}
 
 
 def commit(replay: Replay, folder: Path, *, keep_days: float) -> Commit:
-    """Put the changed outputs of a replay in the place of the real ones. `folder` is the replay's. A killed commit can be run again.
+    """Replace the real outputs with the changed outputs of a replay. A killed commit can be run again.
+
+    `folder` is the replay's folder.
 
     Raises:
-        UnsupportedError: the replay has not ended, is of a kind that cannot be committed, or an output is no local folder.
+        UnsupportedError: the replay has not ended, its kind cannot be committed, or an output is not a local folder.
         SourceChangedError: an output changed since the replay was planned.
     """
     with _locked(folder.parent):
@@ -79,7 +81,7 @@ def undo(identifier: str, folder: Path) -> Commit:
     """Put the old data of a committed replay back.
 
     Raises:
-        NotFoundError: the replay was not committed, or its old data is kept no longer.
+        NotFoundError: the replay was not committed, or its old data was removed.
         SourceChangedError: the committed data changed since.
     """
     with _locked(folder.parent):
@@ -100,7 +102,7 @@ def undo(identifier: str, folder: Path) -> Commit:
 
 
 def expire(replays: Path) -> None:
-    """Remove old data whose time is over, of all replays of a home."""
+    """Remove expired old data of all committed replays of a home."""
     with _locked(replays):
         for file in replays.glob(f"*/{FILE}"):
             made = _settle(file.parent)
@@ -157,7 +159,7 @@ def _exchange_output(replay: Replay, dataset: str, made: Commit, folder: Path) -
 
 
 def _settle(folder: Path) -> Commit | None:
-    """Return the commit of a replay with the state of an interrupted exchange decided: done, or dropped with its copy."""
+    """Return the commit of a replay. An interrupted exchange is marked as done, or dropped with its copy."""
     made = load_commit(folder)
     if made is None:
         return None
@@ -180,12 +182,12 @@ def _settle(folder: Path) -> Commit | None:
 
 
 def _holds_result(one: CommittedFolder) -> bool:
-    """Whether the hidden folder is the copy of the shadow. Otherwise it holds old data, which must not be removed."""
+    """Whether the hidden folder is the copy of the replay's output. Otherwise it contains old data, which must not be removed."""
     return Path(one.old).is_dir() and Path(one.old).stat().st_ino == one.inode
 
 
 def load_commit(folder: Path) -> Commit | None:
-    """Return the commit of a replay as its folder describes it, None if it was not committed."""
+    """Return the commit that a replay's folder describes, or None if the replay was not committed."""
     try:
         return Commit.model_validate_json((folder / FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:

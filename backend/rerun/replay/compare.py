@@ -1,4 +1,4 @@
-"""Differences between the rows of a dataset and the rows of its shadow.
+"""Finds the differences between the rows of a dataset and the rows that a replay wrote for it.
 
 Rows are compared as bags, with columns matched by name. Equal rows are left out. The others are paired, most similar first, so that a
 corrected row is next to the old one.
@@ -43,15 +43,15 @@ def compare(
 ) -> tuple[list[Difference], int]:
     """Return at most `limit` differences between two folders, and the number of all. Files of `before` must be below the data roots.
 
-    The comparison is limited to the `places` in both folders. `chosen` are 0-based rows by the path of a file below `before`. Each of them
-    must be in `after`, and other rows of `after` are no differences.
+    The comparison is limited to the `places` in both folders. `chosen` are 0-based rows by the path of a file below `before`. Each chosen
+    row must be in `after`, and other rows of `after` are ignored.
 
     Raises:
         UnsupportedError: the format of the dataset cannot be compared, or one of its files may not be read.
     """
-    looks = [sources.look(), DataRoots.of([after]).look()]  # they hold the files open that the views name
+    looks = [sources.look(), DataRoots.of([after]).look()]  # these objects keep the files of the views open
     with duckdb.connect() as database, faults():
-        database.execute("SET enable_progress_bar = false")  # a command would print the progress bar into its answer
+        database.execute("SET enable_progress_bar = false")  # else DuckDB would print a progress bar into the output of a command
         database.execute(f"CREATE VIEW was_read AS SELECT * FROM {_relation(before, looks[0], places, chosen)}")
         database.execute(f"CREATE VIEW now_read AS SELECT * FROM {_relation(after, looks[1], places)}")
         _align(database)
@@ -108,7 +108,7 @@ def _files(folder: Path, look: Look, places: Sequence[str]) -> tuple[Path, str, 
 
 
 def _read_rows(files: Sequence[Path], folder: Path, reader: str, look: Look, chosen: Mapping[str, Sequence[int]]) -> str:
-    """Return the chosen rows of files, which are numbered in the order in which DuckDB reads one file."""
+    """Return SQL for the chosen rows of files. DuckDB reads a file in order, so its rows can be numbered."""
     queries, found = [], set()
     for file in files:
         inner = "" if file == folder else str(file.relative_to(folder))
@@ -123,7 +123,7 @@ def _read_rows(files: Sequence[Path], folder: Path, reader: str, look: Look, cho
 
 
 def _read(files: Sequence[Path], folder: Path, reader: str, look: Look) -> str:
-    """Return the rows of files with their partition columns. DuckDB reads open files, whose names contain no folders."""
+    """Return SQL for the rows of files with their partition columns. DuckDB reads open files, whose names contain no folders."""
     partitions: dict[tuple[tuple[str, str], ...], list[Path]] = {}
     for file in files:
         named = [part.partition("=") for part in file.relative_to(folder).parts[:-1] if "=" in part]
@@ -138,7 +138,6 @@ def _read(files: Sequence[Path], folder: Path, reader: str, look: Look) -> str:
 
 
 def _kind(values: Sequence[str]) -> str:
-    """Return the type that DuckDB infers for a partition column."""
     known = [value for value in values if value != _NULL]
     return next((kind for kind, form in _KINDS.items() if known and all(map(form.fullmatch, known))), "VARCHAR")
 
@@ -152,7 +151,7 @@ def _hidden(file: Path) -> bool:
 
 
 def _align(database: duckdb.DuckDBPyConnection) -> None:
-    """Make the views `was` and `now` with the columns of both, matched by name in any case. A column that one side lacks is NULL there."""
+    """Create the views `was` and `now` with the columns of both sides, matched by name in any case. A missing column is NULL."""
     columns: dict[str, dict[str, tuple[str, str]]] = {}
     for side in ("was", "now"):
         described = database.execute(f"DESCRIBE {side}_read").fetchall()
@@ -175,7 +174,7 @@ def _rows(database: duckdb.DuckDBPyConnection, left: str, right: str, limit: int
 
 
 def _pair(dataset: str, gone: Sequence[Mapping[str, Any]], come: Sequence[Mapping[str, Any]]) -> list[Difference]:
-    """Pair rows that share the most values; a row that shares none stands alone."""
+    """Pair rows that share the most values. A row that shares no value with any other has no partner."""
     candidates = sorted(
         ((_alike(old, new), i, j) for i, old in enumerate(gone) for j, new in enumerate(come)),
         key=lambda entry: (-entry[0], entry[1], entry[2]),

@@ -1,4 +1,4 @@
-"""The dry run of a replay: the jobs in their order, the records that go in, the time and the disk space that it may need."""
+"""The dry run of a replay: the jobs in order, the records that go in, the expected time, and the needed disk space."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headwater.graph.records import DataRoots
 
 
 class DryRunStep(BaseModel):
-    """A program that would run. `seconds` is the time that its last replay took, None if there was none."""
+    """A program that would run. `seconds` is the duration of its last replay, or None if there was none."""
 
     job: str
     script: str
@@ -25,9 +25,9 @@ class DryRunStep(BaseModel):
 
 
 class DryRun(BaseModel):
-    """`excluded`, `kept` and `edited` are numbers of records. `disk_bytes` is the size of the outputs as they are now.
+    """The result of a dry run. `excluded`, `kept` and `edited` are numbers of records. `disk_bytes` is the present size of the outputs.
 
-    `unknown_sizes` are outputs whose size is not known here.
+    `unknown_sizes` are outputs whose size is unknown.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""The programs that feed an output, and how each one is started.
+"""Finds the programs that lead to an output, and the commands that start them.
 
 The graph names the runs and jobs. Anybody who may send events can write to the graph, so nothing in it is ever executed. The programs come
 from the registry of the home only.
@@ -25,23 +25,28 @@ _DEPTH, _LIMIT = 200, 100_000
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """The jobs that feed one output: a flow per job, the jobs (namespace and name) of application runs, and the names of jobs in them."""
+    """The jobs that lead to one output.
+
+    `flows` has a flow for each job. `jobs` maps application runs to the namespace and name of their job. `names` maps them to job names.
+    """
 
     flows: Sequence[Flow]
     jobs: Mapping[str, tuple[str, str]]
     names: Mapping[str, str]
 
     def writes(self, application: str) -> list[str]:
-        """Return the datasets that an application makes."""
+        """Return the datasets that an application writes."""
         return sorted({dataset for flow in self.flows if flow.application == application for dataset in flow.writes})
 
     def reads(self, application: str) -> list[str]:
-        """Return the datasets that an application reads and does not make itself."""
+        """Return the datasets that an application reads and does not write itself."""
         own = {dataset for flow in self.flows if flow.application == application for dataset in flow.reads}
         return sorted(own - set(self.writes(application)))
 
     def invocation(self, application: str, registry: Registry, script: Path | None = None) -> Invocation:
-        """Return how to start the program of an application run. `script` replaces the registered one, which may have changed then.
+        """Return the command that starts the program of an application run. `script` replaces the registered script.
+
+        A registered script that is replaced may have changed.
 
         Raises:
             UnsupportedError: the program is not registered, or changed since.
@@ -69,7 +74,7 @@ def check(invocation: Invocation) -> None:
     """Check that a program is unchanged since it was registered.
 
     Raises:
-        UnsupportedError: the script changed or cannot be read, or a secret argument was not kept.
+        UnsupportedError: the script changed or cannot be read, or a secret argument was redacted.
     """
     register = f"register it as it is now: {_command(invocation.namespace, invocation.job)}"
     if hidden := [name for name, value in invocation.environment.items() if REDACTED in value]:
@@ -123,14 +128,13 @@ async def _flows(graph: GraphStore, tenant: str, dataset: str, direction: Direct
 
 
 async def _jobs(graph: GraphStore, tenant: str, runs: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return the namespace and name of each run's job."""
     above = await graph.ancestors(tenant, [run for run in runs if kind_of(run) is NodeKind.RUN])
     found = {run: next((node for node in nodes if node.kind is NodeKind.JOB), None) for run, nodes in above.items()}
     return {run: (parts[0], parts[1]) for run, job in found.items() if job is not None for parts in [parse_id(job.id)[1]]}
 
 
 async def _applications(graph: GraphStore, tenant: str, jobs: Mapping[str, Node]) -> dict[str, str]:
-    """Return, for each job, the application run above its last run, or the run itself. A job without runs stands for itself."""
+    """Map each job to the application run above its last run, else to its last run, else to itself."""
     last = {job: str(node.properties.get("lastRun") or "") for job, node in jobs.items()}
     runs = {node.id: node for node in await graph.get(tenant, sorted({run for run in last.values() if run}))}
     return {job: str(runs[run].properties.get("parentRun") or run) if run in runs else job for job, run in last.items()}

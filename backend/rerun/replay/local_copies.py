@@ -1,7 +1,6 @@
-"""Local copy of a remote dataset, for the time in which a replay compares it with its own output.
+"""Makes a local copy of a remote dataset, so that a replay can compare it with its own output.
 
-The folder belongs to the replay. It contains the files that an answer would read: data files below the roots of the service, unchanged
-since they were listed.
+The copy contains data files below the roots of the service that are unchanged since they were listed.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from headwater.graph.records import DataRoots, uri_of
 from headwater.graph.storage import RemoteFile
 
 _STEP = 16 << 20  # bytes per read
-_MOST = 64 << 30  # bytes of a dataset: the output of the replay is on the same disk
+_MOST = 64 << 30  # limit of bytes, because the output of the replay is on the same disk
 
 
 @contextmanager
 def fetched(sources: DataRoots, uri: str, folder: Path) -> Iterator[Path]:
-    """Copy the data files of a dataset into a new folder in `folder`, which is removed afterwards.
+    """Copy the data files of a dataset into a new folder below `folder`. The new folder is removed afterwards.
 
     Raises:
         UnsupportedError: there are no data files, or more bytes than `_MOST`.

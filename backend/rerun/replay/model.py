@@ -1,4 +1,4 @@
-"""A replay: its steps, its state and its result. Kept as `replays/<id>/replay.json`."""
+"""The types of a replay: steps, state and result. Each replay is stored as `replays/<id>/replay.json`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-FAULT = "A fault of ours: "  # prefix of an error that the user did not cause
+FAULT = "A fault of ours: "  # prefix of errors in Headwater itself
 FileStates = dict[str, tuple[int, int]]
 
 
 class ReplayState(StrEnum):
-    """`queued` → `running` → `complete` or `failed`."""
+    """The state of a replay: `queued` → `running` → `complete` or `failed`."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -22,7 +22,7 @@ class ReplayState(StrEnum):
 
 
 class Invocation(BaseModel):
-    """The command that starts the program of an application, from the registry. `namespace` and `job` are the application's."""
+    """The registered command that starts the program of an application. `namespace` and `job` name the application."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -37,7 +37,7 @@ class Invocation(BaseModel):
 
 
 class Limits(BaseModel):
-    """Limits of a replay: the running time of all programs together, and the size of the shadow. None: there is no limit."""
+    """Limits of a replay: the total running time of all programs, and the size of the output. None means no limit."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -46,9 +46,9 @@ class Limits(BaseModel):
 
 
 class Step(BaseModel):
-    """One program to run again. `job` is the id of its pipeline, `writes` are the datasets that it makes for the output.
+    """One program to run again. `job` is the id of its pipeline.
 
-    `reads` are the datasets that it read, for the output as well.
+    `reads` and `writes` are the datasets that the program reads and writes on the way to the output.
     """
 
     job: str
@@ -60,7 +60,7 @@ class Step(BaseModel):
 
 
 class ShownRow(BaseModel):
-    """A record with its place: the file, and the 0-based row in it."""
+    """A record with its file and its 0-based row in the file."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -80,7 +80,7 @@ class ShownDataset(BaseModel):
 
 
 class Stop(BaseModel):
-    """A stop before the program `job`: its inputs, and the outputs of the program before."""
+    """A stop before the program `job`: the program's inputs, and the outputs of the previous program."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -90,7 +90,10 @@ class Stop(BaseModel):
 
 
 class Difference(BaseModel):
-    """A row of the output with the records (None: the row is new) and without them (None: the row is gone). `columns` differ."""
+    """A row that differs. `before` is the old row (None: the row is new), `after` the new one (None: the row is gone).
+
+    `columns` names the columns that differ.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -101,7 +104,7 @@ class Difference(BaseModel):
 
 
 class CommitState(StrEnum):
-    """`prepared` → `done` → `undone` or `expired`."""
+    """The state of a committed folder: `prepared` → `done` → `undone` or `expired`."""
 
     PREPARED = "prepared"
     DONE = "done"
@@ -110,7 +113,10 @@ class CommitState(StrEnum):
 
 
 class CommittedFolder(BaseModel):
-    """A folder to exchange. `old` holds the old data after the exchange, `inode` is that of the new folder, `files` are its files."""
+    """A folder to exchange. `old` contains the old data after the exchange.
+
+    `inode` is the inode of the new folder, `files` are its files.
+    """
 
     dataset: str
     place: str
@@ -121,7 +127,7 @@ class CommittedFolder(BaseModel):
 
 
 class Commit(BaseModel):
-    """The commit of a replay. The old data is kept until `kept_until` (ISO 8601, UTC)."""
+    """The commit of a replay. The old data is stored until `kept_until` (ISO 8601, UTC)."""
 
     replay: str
     at: str
@@ -130,16 +136,16 @@ class Commit(BaseModel):
 
 
 class Replay(BaseModel):
-    """One replay. `within` is the partition of the output that is compared; empty for all that the replay writes of it.
+    """One replay. `within` is the compared partition of the output. An empty `within` means everything that the replay wrote of it.
 
-    `exclude` maps a file to the 0-based numbers of its excluded records. `states` maps a file to its length and modification time (ms) when
-    the records were chosen. `shadow` is the output folder. `process` is the id of the process that runs the replay.
+    `exclude` maps a file to the 0-based numbers of its excluded records. `states` maps a file to its length and modification time (ms) at
+    the time when the records were chosen. `shadow` is the output folder. `process` is the id of the process that runs the replay.
 
-    `keep`, `restrict`, `edits`, `partials` and `changed_places` (there `changed`) are those of a replay order. `chosen` are the compared
-    rows by file (None: all rows are compared).
+    `keep`, `restrict`, `edits`, `partials` and `changed_places` (there `changed`) have the same meaning as in a replay order.
+    `chosen` are the compared rows by file (None: all rows are compared).
     `outputs` are the compared datasets in the order in which they are made; empty: `output`. `notes` are sentences about the result.
 
-    `stop` is the place where a replay of the kind `step` waits for an answer.
+    `stop` is the stop at which a replay of the kind `step` waits for an answer.
 
     `commit` is in `commit.json`, next to the replay's own file. `started_by` is the person or the key that asked for the replay.
 

@@ -1,6 +1,6 @@
-"""Partial results of aggregates, which a refresh keeps for the next refresh of the same dataset.
+"""Partial results of aggregates. A refresh stores them for the next refresh of the same dataset.
 
-A program of a refresh computes an aggregate over a changed dataset file by file. The program keeps the groups of each file below
+A program of a refresh computes an aggregate over a changed dataset file by file. The program stores the groups of each file below
 `replays/partials`, and aggregates the groups of all files. The next refresh computes only the groups of new or changed files. The
 programs write the folder (`jvm/replay/PartialStore`). This module limits its size and reports the used parts.
 """
@@ -13,16 +13,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 _FOLDER = "partials"
-_MOST = 4 << 30  # bytes of all partial results of a home
+_MOST = 4 << 30  # limit of all partial results of a home in bytes
 
 
 def partial_results_folder(replays: Path, tenant: str) -> Path:
-    """Return the folder of a tenant's partial results."""
     return replays / _FOLDER / (quote(tenant, safe="") or "_")
 
 
 def limit_partial_results(replays: Path) -> None:
-    """Remove the partial results that were used least recently, until the rest is small enough."""
+    """Remove the least recently used partial results until the total size is below the limit."""
     folders = [(_last_use(folder), folder) for folder in (replays / _FOLDER).glob("*/*") if folder.is_dir()]
     total = 0
     for _, folder in sorted(folders, reverse=True):

@@ -1,7 +1,7 @@
-"""A patch file of a what-if replay: new values of records, by file and row, or by key columns.
+"""Reads the patch file of a what-if replay: new values of records, by file and row, or by key columns.
 
-CSV, with a header: the columns `file` and `row` (from 0) name a record, or the columns that `--key` names do. The other columns are new
-values. An empty cell changes nothing, and `NULL` is NULL. JSON Lines: each line is `{"file": …, "row": …, "set": {column: value}}` or
+CSV, with a header: the columns `file` and `row` (from 0) identify a record, or the key columns of the option `--key`. The other columns are
+new values. An empty cell changes nothing, and `NULL` is NULL. JSON Lines: each line is `{"file": …, "row": …, "set": {column: value}}` or
 `{"key": {column: value}, "set": {column: value}}`.
 """
 
@@ -16,13 +16,13 @@ from typing import Any
 
 from headwater.errors import InvalidQueryError
 
-_MOST = 1000  # records of a file; each is looked up
+_MOST = 1000  # limit of records, because each one is looked up
 _PLACE = ("file", "row")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patch:
-    """New values of one record, as text; None is NULL. `place` is (file, 0-based row); without it, `key` has the values of key columns."""
+    """New values of one record, as text; None is NULL. `place` is (file, 0-based row). Without it, `key` has the values of key columns."""
 
     place: tuple[str, int] | None = None
     key: Mapping[str, str | None]
@@ -30,7 +30,7 @@ class Patch:
 
     @property
     def where(self) -> str | None:
-        """The predicate that selects the record by its key (DuckDB SQL)."""
+        """Return the predicate that selects the record by its key (DuckDB SQL)."""
         if self.place is not None:
             return None
         return " AND ".join(
@@ -43,7 +43,7 @@ def read_patch_file(path: Path, keys: Sequence[str] = ()) -> list[Patch]:
     """Read a patch file. `keys` are the key columns of a CSV file without `file` and `row`.
 
     Raises:
-        InvalidQueryError: the file cannot be read, or a line of it is no patch.
+        InvalidQueryError: the file cannot be read, or a line is not a patch.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")

@@ -1,6 +1,6 @@
-"""The programs that a replay must run again, in order: pure functions over flows of data between applications.
+"""Orders the programs that a replay must run again. All functions are pure, over flows of data between applications.
 
-A replay repeats only the programs between the excluded records and the output. All other data is read from its place.
+A replay repeats only the programs between the excluded records and the output. All other data is read from its real place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headwater.errors import NotFoundError, UnsupportedError
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The datasets that one job of an application run read and wrote, as ids."""
+    """The datasets (ids) that one job of an application run read and wrote."""
 
     application: str
     reads: frozenset[str]
@@ -25,11 +25,11 @@ def applications_between(flows: Sequence[Flow], sources: Iterable[str], output: 
     """Return the applications to run again, each after the applications that write its inputs.
 
     These applications have a job downstream of `sources` and upstream of `output`. An application runs as a whole, so all of its jobs
-    decide its place.
+    determine its position.
 
     Raises:
         NotFoundError: no flow leads from the sources to the output.
-        UnsupportedError: the applications feed each other in a circle.
+        UnsupportedError: the applications form a cycle.
     """
     affected = _closure(set(sources), [(flow.reads, flow.writes) for flow in flows])
     needed = _closure({output}, [(flow.writes, flow.reads) for flow in flows])
@@ -43,10 +43,10 @@ def applications_between(flows: Sequence[Flow], sources: Iterable[str], output: 
 
 
 def applications_after(flows: Sequence[Flow], application: str, output: str) -> list[str]:
-    """Return an application, and those between its outputs and `output`, in order.
+    """Return an application, and the applications between its outputs and `output`, in order.
 
     Raises:
-        UnsupportedError: the applications feed each other in a circle.
+        UnsupportedError: the applications form a cycle.
     """
     made = {dataset for flow in flows if flow.application == application for dataset in flow.writes}
     affected = _closure(made, [(flow.reads, flow.writes) for flow in flows])
@@ -58,7 +58,7 @@ def in_order(flows: Sequence[Flow], chosen: Collection[str]) -> list[str]:
     """Return the chosen applications, each after the applications that write its inputs.
 
     Raises:
-        UnsupportedError: the applications feed each other in a circle.
+        UnsupportedError: the applications form a cycle.
     """
     repeated = [flow for flow in flows if flow.application in chosen]
     order: TopologicalSorter[str] = TopologicalSorter({application: set() for application in sorted(chosen)})

@@ -1,7 +1,7 @@
-"""Wait for a program of the home without delaying the end of the service.
+"""Waits for a program without delaying the end of the service.
 
-asyncio joins its threads when a loop is closed and when the process ends. A service that shall end while a program runs would stay, without
-its port, until the program has ended.
+asyncio joins its threads when a loop is closed and when the process ends. A service that ends while a program runs would then
+continue, without its port, until the program has ended.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 async def in_thread_left_behind(work: Callable[..., T], *arguments: object) -> T:
     """Run `work` in a separate thread and return its result. Cancellation and the end of the process abandon the thread."""
     ended: Future[T] = Future()
-    ended.set_running_or_notify_cancel()  # so that a cancelled waiter does not cancel it
+    ended.set_running_or_notify_cancel()  # now a cancelled waiter cannot cancel the future
 
     def run() -> None:
         try:

@@ -19,7 +19,7 @@ FILE = "replay.toml"
 
 
 class CommitSettings(BaseModel):
-    """`approval`: a commit needs the approval of a person who neither started nor commits the replay."""
+    """Settings of commits. With `approval`, a person who neither started nor commits the replay must approve it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -27,15 +27,13 @@ class CommitSettings(BaseModel):
 
 
 class ReplaySettings(BaseModel):
-    """The content of `replay.toml`."""
-
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     commit: CommitSettings = CommitSettings()
 
     @classmethod
     def of_home(cls, home: Path) -> ReplaySettings:
-        """Read the settings of a home; the defaults where there is no file.
+        """Read the settings of a home. Without a file, the defaults apply.
 
         Raises:
             ConfigurationError: the file is invalid.

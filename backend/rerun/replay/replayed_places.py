@@ -1,4 +1,4 @@
-"""The places in a dataset that a replay wrote: a program may write some of its partitions, and the others are not to be compared."""
+"""Finds the partitions of a dataset that a replay wrote. Partitions that the program did not write are not compared."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from headwater.graph.model import parse_id
 from headwater.graph.names import wholes
 from headwater.paths import name_of_path
 
-_DONE = "_SUCCESS"  # mark of Spark's committers in a finished folder
+_DONE = "_SUCCESS"  # Spark's committers write this file into a finished folder
 _TABLES = ("_delta_log", ".hoodie", "metadata")  # folders that a table has next to its data
 
 
 def place_named(dataset: str, text: str | None) -> str:
-    """Return the partition that a text names in a dataset, by its id (`day=2`); empty for all of it. A file stands for its partition."""
+    """Return the partition of a dataset that a text names, for example `day=2`. The result is empty for the whole dataset.
+
+    The name of a file means its partition.
+    """
     name = parse_id(dataset)[1][1]
     for whole, within in wholes(text or ""):
         called = parse_id(whole)[1][-1] if whole.startswith("dataset:") else whole
@@ -25,10 +28,10 @@ def place_named(dataset: str, text: str | None) -> str:
 
 
 def places_written(dataset: str, folder: Path, within: str) -> list[str]:
-    """Return the places below the shadow of a dataset that a replay wrote, as far as they are in `within`; empty for all of it.
+    """Return the paths of partitions that a replay wrote, limited to the partition `within`. An empty path means everything.
 
     Raises:
-        UnsupportedError: the places are not known, or none of them is in `within`.
+        UnsupportedError: the written partitions are unknown, or none of them is in `within`.
     """
     written = _marked(folder)
     if not written:
@@ -45,7 +48,7 @@ def places_written(dataset: str, folder: Path, within: str) -> list[str]:
 
 
 def _marked(folder: Path) -> list[str]:
-    """Return the outermost folders with a committer's mark."""
+    """Return the outermost folders with the file `_SUCCESS`."""
     found = []
     for here, folders, files in os.walk(folder):
         if _DONE in files:
@@ -55,7 +58,7 @@ def _marked(folder: Path) -> list[str]:
 
 
 def _has_partitions_only(folder: Path) -> bool:
-    """Whether a folder holds folders of partitions, and neither data nor the metadata of a table."""
+    """Whether a folder contains partition folders, and neither data files nor the metadata of a table."""
     if not folder.is_dir():
         return False
     there = list(folder.iterdir())
@@ -64,6 +67,6 @@ def _has_partitions_only(folder: Path) -> bool:
 
 
 def _in_both(one: str, other: str) -> str | None:
-    """Return the inner of two places where it lies in the outer."""
+    """Return the inner of two paths if the outer one contains it."""
     outer, inner = sorted((one, other), key=len)
     return inner if not outer or inner == outer or inner.startswith(f"{outer}/") else None

@@ -1,4 +1,4 @@
-"""The result of a replay: the rows that differ between the real datasets and those of the shadow."""
+"""The result of a replay: the rows that differ between the real datasets and the replay's output."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from headwater.graph.records import DataRoots
 from headwater.graph.storage.addresses import is_remote
 from headwater.spark_listener.shadow_paths import ShadowPaths
 
-_LIMIT = 100  # differences that are shown
+_LIMIT = 100  # limit of shown differences
 
 
 def add_result(replay: Replay, sources: DataRoots, folder: Path) -> None:
-    """Compare the outputs of a replay and add the differences and notes to it.
+    """Compare the outputs of a replay, and add the differences and notes to the replay.
 
     Raises:
         UnsupportedError: the output cannot be compared.
@@ -67,7 +67,7 @@ def dataset_differences(replay: Replay, dataset: str, sources: DataRoots, folder
 
 
 def _inner_paths(dataset: str, chosen: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
-    """Return chosen rows by the path of their file inside the dataset; empty where the dataset is a file."""
+    """Return chosen rows by the path of their file inside the dataset. The path is empty if the dataset is a file."""
     prefix = file_prefix(dataset).rstrip("/")
     if outside := [file for file in chosen if file != prefix and not file.startswith(f"{prefix}/")]:
         raise UnsupportedError(f"{outside[0]} is not in the folder of {dataset}, so its rows cannot be compared.")

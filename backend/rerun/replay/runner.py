@@ -1,7 +1,7 @@
 """Runs the steps of a replay one after the other. Each step is an unchanged program under `headwater run`.
 
 Only programs of this home's registry are started, with their registered arguments, folder and variables. The script is read once, and runs
-only if its hash is the registered one. The replay's folder keeps a log of the output.
+only if its hash is the registered one. The replay's folder contains a log of the output.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from headwater.backend.rerun.replay.model import Invocation, Replay, ReplayState
 from headwater.errors import HeadwaterError
 from headwater.spark_listener.replay import VARIABLE, ReplayOrder
 
-CANCEL = "cancel"  # a file in the replay's folder: stop
-StopReason = Callable[[], str | None]  # why a replay must stop now; None: it need not
-_POLL = 1.0  # seconds between two looks at the limits
+CANCEL = "cancel"  # this file in the replay's folder ends the replay
+StopReason = Callable[[], str | None]  # returns the reason to stop a replay, or None
+_POLL = 1.0  # seconds between two checks of the limits
 KEPT_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "JAVA_HOME", "SPARK_HOME", "VIRTUAL_ENV")
 
 
 class ReplayFailedError(HeadwaterError):
-    """A program of the replay ended with an error; the message carries the end of its log."""
+    """A program of the replay failed. The message includes the end of its log."""
 
 
 class ReplayStoppedError(HeadwaterError):
@@ -40,12 +40,12 @@ def run_steps(
     *,
     pause: Callable[[Step, Step | None, StopReason], None] = lambda *_: None,
 ) -> None:
-    """Run all steps. `changed` is called after each change of state.
+    """Run all steps of a replay. `changed` is called after each change of state.
 
-    `pause` is called before each step, with the step, the step before it, and the function that says why the replay must stop.
+    `pause` is called before each step, with the step, the previous step, and a function that returns the reason to stop the replay.
 
     Raises:
-        ReplayFailedError: a program failed. The steps after it are not run.
+        ReplayFailedError: a program failed. Later steps are not run.
         ReplayStoppedError: the replay was cancelled, or reached a limit.
         UnsupportedError: a script changed since it was registered.
     """
@@ -87,9 +87,9 @@ def run_program(
 ) -> int:
     """Run a registered program and return its exit code. The variables in `capturing` turn capture on.
 
-    Without an `order`, the program reads and writes its own data.
+    Without an `order`, the program reads and writes its real data.
 
-    The program is killed when `stop` returns a reason. Its JVM ends with it, because it reads a pipe from the program.
+    The program is killed when `stop` returns a reason. Its JVM then ends too, because it reads a pipe from the program.
     Files in `holding` stay open until the program ends, even if this process ends earlier.
     """
     environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
@@ -124,7 +124,7 @@ def run_program(
 
 
 def _stop_reason(replay: Replay, folder: Path) -> StopReason:
-    """Return a function that says why the replay must stop now, if it must."""
+    """Return a function that returns the reason to stop the replay now, or None."""
     limits, began = replay.limits, time.monotonic()
 
     def reason() -> str | None:
@@ -140,7 +140,7 @@ def _stop_reason(replay: Replay, folder: Path) -> StopReason:
 
 
 def folder_size(folder: Path) -> int:
-    """Return the size of all files below a folder, in bytes."""
+    """Return the total size of all files below a folder, in bytes."""
     total = 0
     for here, _, files in os.walk(folder):
         for name in files:

@@ -1,7 +1,7 @@
 """The replays of one home, for GraphQL and the command line: start, follow, list and remove them.
 
-One replay runs at a time, because each starts Spark applications. Others wait in a queue. A replay that ran when the service died is marked
-as failed the next time that somebody looks at it. The service never resumes it.
+One replay runs at a time, because each starts Spark applications. Others wait in a queue. If the service dies during a replay, the next
+query of the replay marks it as failed. The service never resumes a replay.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from headwater.graph.trace import TraceAnswer, TraceRequest
 from headwater.spark_listener.registry import Registry
 
 _FILE = "replay.json"
-KEEP_DAYS = 7.0  # of old data after a commit
+KEEP_DAYS = 7.0  # retention time of old data after a commit
 _log = logging.getLogger("headwater.replay")
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -76,8 +76,8 @@ class Replays:
 
         Raises:
             InvalidQueryError: there is no such kind, or it does not accept the request.
-            NotFoundError: nothing leads to the output.
-            UnsupportedError: a program on the way is not registered or changed since, or the output cannot be read.
+            NotFoundError: no flow leads to the output.
+            UnsupportedError: a needed program is not registered or changed since, or the output cannot be read.
         """
         if request.script is not None:
             raise UnsupportedError("A service runs registered scripts only.", hint="On the machine of the home: headwater replay --script.")
@@ -88,7 +88,7 @@ class Replays:
         return replay.id
 
     async def plan(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> Replay:
-        """Return the exclusive replay that `start` would run, kept as queued. Raises like `start`."""
+        """Plan the exclusive replay that `start` would run, and store it as queued. Raises like `start`."""
         return await self.plan_kind(tenant, kind="exclusive", request=_exclusive(dataset, where, rows, output))
 
     async def plan_kind(
@@ -101,7 +101,7 @@ class Replays:
         by: str | None = None,
         is_kept: bool = True,
     ) -> Replay:
-        """Return the replay that `start_kind` would run, kept as queued with `is_kept`. Raises like `start_kind`.
+        """Plan the replay that `start_kind` would run. With `is_kept`, it is stored as queued. Raises like `start_kind`.
 
         The caller must be the operator of the home if the request names a script.
         """
@@ -125,7 +125,7 @@ class Replays:
         return replay
 
     async def dry_run(self, tenant: str, *, kind: str, request: ReplayRequest) -> DryRun:
-        """Return what `start_kind` would run. Nothing runs and nothing is kept. Raises like `start_kind`."""
+        """Describe what `start_kind` would run. Nothing is run or stored. Raises like `start_kind`."""
         replay = await self.plan_kind(tenant, kind=kind, request=request, is_kept=False)
         return await asyncio.to_thread(summarize, replay, await self.list(tenant, 100), self._sources, self._folder)
 
@@ -175,7 +175,7 @@ class Replays:
             run_steps(replay, folder, changed)
 
     async def get(self, tenant: str, identifier: str) -> Replay | None:
-        """Return the current state of a replay, or None if there is no such id.
+        """Return the current state of a replay, or None if the id is unknown.
 
         Raises:
             InvalidQueryError: the text is not an id.
@@ -186,13 +186,12 @@ class Replays:
         return self._settled(replay) if replay and replay.tenant == tenant else None
 
     async def list(self, tenant: str, first: int) -> Sequence[Replay]:
-        """Return the latest replays, newest first."""
         found = await asyncio.to_thread(lambda: [self._load(file) for file in self._folder.glob(f"*/{_FILE}")])
         mine = [self._settled(replay) for replay in found if replay and replay.tenant == tenant]
         return sorted(mine, key=lambda replay: replay.started_at, reverse=True)[:first]
 
     async def remove(self, tenant: str, identifier: str) -> Replay | None:
-        """Remove an ended replay and its shadow folder. Returns None if there is no such id.
+        """Remove an ended replay with its output folder. Returns None if the id is unknown.
 
         Raises:
             InvalidQueryError: the replay waits or runs, or the text is not an id.
@@ -216,7 +215,7 @@ class Replays:
         return found
 
     async def cancel(self, tenant: str, identifier: str) -> Replay:
-        """Have a waiting or running replay end. Its state is `failed` when its program has ended.
+        """Ask a waiting or running replay to end. Its state becomes `failed` when its program has ended.
 
         Raises:
             NotFoundError: there is no such replay.
@@ -236,12 +235,12 @@ class Replays:
         return await asyncio.to_thread(approve, found, self._folder / identifier, by)
 
     async def commit(self, tenant: str, identifier: str, *, keep_days: float = KEEP_DAYS, by: str = "") -> Commit:
-        """Put the changed outputs of a complete replay in the place of the real ones. Their old data is kept for `keep_days`.
+        """Replace the real outputs with the changed outputs of a complete replay. The old data is stored for `keep_days`.
 
         `by` is the person or the key that commits.
 
         Raises:
-            UnsupportedError: the home asks for the approval of a second person, and there is none.
+            UnsupportedError: the home requires the approval of a second person, and there is none.
             NotFoundError: there is no such replay.
             UnsupportedError: the replay cannot be committed.
             SourceChangedError: an output, or a file whose records were chosen, changed since the replay.
@@ -271,7 +270,7 @@ class Replays:
         return found
 
     async def close(self) -> None:
-        """Stop waiting for running programs. They run to their own end in their shadow folder."""
+        """Stop waiting for running programs. The programs are not ended."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
@@ -303,7 +302,7 @@ class Replays:
             return found
         except FileNotFoundError:
             return None
-        except ValidationError as error:  # written by an earlier version; it must not hide the others
+        except ValidationError as error:  # an earlier version wrote the file; the other replays stay visible
             _log.warning("the replay in %s cannot be read and is not listed: %d fields differ", file.parent, error.error_count())
             return None
 

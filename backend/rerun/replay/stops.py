@@ -1,8 +1,8 @@
-"""A stop of a step replay: the records of the next program's inputs and of the last program's outputs, and the user's answer.
+"""A stop of a step replay: the input records of the next program, the output records of the last one, and the user's answer.
 
 The replay waits for `answer.json` in its folder, which the command line and the service write. An answer continues or ends the replay,
-drops a record or edits it. After the last two, the replay waits for the next answer. A dropped or edited record changes the programs that
-run afterwards, whether it is in a source or in what this replay wrote.
+drops a record or edits it. After a dropped or edited record, the replay waits for the next answer. The change affects all programs that
+run afterwards, for records of sources as well as for records that this replay wrote.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from headwater.spark_listener.shadow_paths import ShadowPaths
 
 _ANSWER = "answer.json"
 _POLL = 0.2  # seconds
-_LONGEST = 3600.0  # seconds without an answer, after which the replay ends: others wait for it
+_LONGEST = 3600.0  # seconds without an answer; then the replay ends, because others wait
 _SHOWN = 20  # rows of a dataset
 
 
 class Answer(BaseModel):
-    """The answer at a stop. `file` and `row` (from 0) name a record to drop or edit; `values` are new values by column, as text."""
+    """The answer at a stop. `file` and `row` (from 0) name a record to drop or edit. `values` are new values by column, as text."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -48,7 +48,7 @@ class StoppedByUserError(HeadwaterError):
 
 
 def give_answer(replay: Replay, folder: Path, answer: Answer) -> None:
-    """Answer the stop at which a replay waits. `folder` is the replay's.
+    """Answer the stop at which a replay waits. `folder` is the replay's folder.
 
     Raises:
         InvalidQueryError: the replay does not wait, or the answer lacks its record or its values.
@@ -75,7 +75,7 @@ def wait_at_stop(
     """Show a stop before `step`, and apply answers until one continues. `stop` returns a reason to end the replay.
 
     Raises:
-        StoppedByUserError: the answer ends the replay, or none came.
+        StoppedByUserError: the answer ends the replay, or no answer came in time.
     """
     paths = ShadowPaths(replay.shadow)
     replay.stop = Stop(
@@ -131,7 +131,7 @@ def _past(answer: Answer) -> str:
 
 
 def _show(dataset: str, paths: ShadowPaths, sources: DataRoots) -> ShownDataset:
-    """Return the first rows of a dataset where the next program reads it: in the shadow if this replay wrote it."""
+    """Return the first rows of a dataset: of the replay's output if this replay wrote it, else of the real data."""
     try:
         place = place_of(dataset)
         shadow = paths.folder(place)

@@ -1,4 +1,4 @@
-"""The kinds of replay, by name. A kind is one file of this folder and one line here."""
+"""The registry of the kinds of replay. A kind is one file of this folder and one line here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = {
 
 
 def load_kind(name: str) -> Kind:
-    """Return a kind by its name.
+    """Return a kind of replay by its name.
 
     Raises:
         InvalidQueryError: there is no such kind.

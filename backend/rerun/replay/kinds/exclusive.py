@@ -9,8 +9,6 @@ from headwater.backend.rerun.replay.plan import applications_between
 
 
 class Exclusive:
-    """See `Kind`."""
-
     takes = frozenset({"dataset", "where", "rows"})
 
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:

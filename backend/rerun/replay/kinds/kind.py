@@ -1,6 +1,6 @@
-"""A kind of replay: it decides which records and programs go in, and which rows are compared. The service does the rest.
+"""The interface of a kind of replay. A kind selects the records and programs to run, and the rows to compare.
 
-A kind must refuse a request that it cannot answer before anything runs. It never starts a program and never writes.
+A kind must refuse an impossible request before anything runs. It never starts a program and never writes. The service does this.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ Edits = Mapping[str, Mapping[str, Mapping[str, str | None]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayRequest:
-    """A request for a replay. `output` is the dataset to make again, and `dataset` the source whose records change.
+    """A request for a replay. `output` is the dataset to make again. `dataset` is the source whose records change.
 
-    `where` and `rows` select records of `dataset`; of `output` where the kind traces backward. `rows` are (file, 0-based row).
+    `where` and `rows` select records of `dataset`, or of `output` if the kind traces backward. `rows` are (file, 0-based row).
     `set_values` are the new values of the selected records by column, as text; None is NULL. `patches` are new values of single records.
-    `script` replaces a registered script: only
-    the operator of the home may name one.
+    `script` replaces a registered script. Only the operator of the home may name a script.
     """
 
     output: str | None = None
@@ -44,9 +43,9 @@ class ReplayRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """The work of a replay. `applications` run in this order; `script` replaces the script of the application `edited`.
+    """The work of a replay. `applications` run in this order. `script` replaces the script of the application `edited`.
 
-    `changed` are places of datasets; the replay keeps partial results of aggregates over them. The other fields are those of `Replay`.
+    `changed` are paths of datasets; the replay stores partial results of aggregates over them. The other fields are those of `Replay`.
     """
 
     output: str
@@ -66,7 +65,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The answers that a kind may ask for, on behalf of one tenant."""
+    """The services that a kind may use for one tenant."""
 
     tenant: str
     graph: GraphStore
@@ -74,7 +73,6 @@ class Sources:
     answer: Callable[[str, TraceRequest], Awaitable[TraceAnswer]]
 
     async def trace(self, request: TraceRequest) -> TraceAnswer:
-        """Answer a trace request."""
         return await self.answer(self.tenant, request)
 
     async def find_dataset(self, text: str, field: str) -> str:
@@ -92,19 +90,19 @@ class Sources:
 
 
 class Kind(Protocol):
-    """A kind of replay. `takes` are the parts of a request that it uses in addition to `output`; others are refused."""
+    """A kind of replay. `takes` names the fields of a request that the kind uses in addition to `output`. Other fields are refused."""
 
     takes: frozenset[str]
 
     async def plan(self, request: ReplayRequest, sources: Sources) -> Work:
-        """Return the work of a request. Raises a `HeadwaterError` if the kind cannot do it."""
+        """Plan the work of a request. Raises a `HeadwaterError` if the kind cannot do it."""
 
 
 def refuse_other_parts(request: ReplayRequest, name: str, kind: Kind) -> None:
-    """Check that a request has no part that its kind would ignore.
+    """Check that a request has no field that its kind would ignore.
 
     Raises:
-        InvalidQueryError: the request has such a part.
+        InvalidQueryError: the request has such a field.
     """
     parts = ("dataset", "where", "rows", "set_values", "patches", "script")
     if extra := [part for part in parts if getattr(request, part) not in (None, (), [], {}) and part not in kind.takes]:
@@ -116,10 +114,10 @@ def refuse_other_parts(request: ReplayRequest, name: str, kind: Kind) -> None:
 
 
 def require(value: str | None, field: str, hint: str) -> str:
-    """Return a part of a request that must be given.
+    """Return a required field of a request.
 
     Raises:
-        InvalidQueryError: the part is missing.
+        InvalidQueryError: the field is missing.
     """
     if not value:
         raise InvalidQueryError(f"The request has no {field}.", field=field, hint=hint)
@@ -127,10 +125,10 @@ def require(value: str | None, field: str, hint: str) -> str:
 
 
 def rows_by_file(records: Sequence[TracedRecord], purpose: str) -> dict[str, list[int]]:
-    """Return the rows of records by file.
+    """Return the row numbers of records by file.
 
     Raises:
-        InvalidQueryError: a record is known at a coarser grain; `purpose` says for what records are needed.
+        InvalidQueryError: a record is known only at a coarser grain. The message includes `purpose`.
     """
     files: dict[str, list[int]] = {}
     for record in records:
@@ -141,13 +139,13 @@ def rows_by_file(records: Sequence[TracedRecord], purpose: str) -> dict[str, lis
 
 
 def file_prefix(dataset: str) -> str:
-    """Return the place of a dataset as its files are named: `file:/a/b`, `s3://b/k`."""
+    """Return the path of a dataset in the form that its files' paths have: `file:/a/b`, `s3://b/k`."""
     namespace, name = parse_id(dataset)[1]
     return f"file:{name}" if namespace == "file" else place_of(dataset)
 
 
 def place_of(dataset: str) -> str:
-    """Return the place of a dataset: a path, or a URI of remote storage.
+    """Return the local path of a dataset, or its URI in remote storage.
 
     Raises:
         UnsupportedError: the dataset has neither.

@@ -1,7 +1,7 @@
-"""`refresh`: a source changed; run again the programs that depend on it, and no others.
+"""`refresh`: after a source changed, run again only the programs that depend on it.
 
 Each program that reads the change runs again, so the result is that of a full run. Aggregates over the changed source are computed file by
-file where Spark's plan allows that, and files that an earlier refresh has met are not read again (see `partial_results`).
+file if Spark's plan allows it. Files that an earlier refresh has read are then not read again (see `partial_results`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from headwater.errors import NotFoundError
 
 
 class Refresh:
-    """With an output only the programs between the source and this output run; without one, all that depend on the source."""
+    """With an output, the programs between the source and the output run. Without one, all programs that depend on the source run."""
 
     takes = frozenset({"dataset"})
 

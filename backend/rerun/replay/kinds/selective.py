@@ -8,11 +8,11 @@ from headwater.backend.rerun.replay.plan import applications_between
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.trace import Grain, TraceRequest
 
-_LIMIT = 1_000_000  # records of a trace; the scans of the replay look them up in memory
+_LIMIT = 1_000_000  # limit of traced records; the scans of the replay look them up in memory
 
 
 class Selective:
-    """A dataset without single traced records is read as a whole, and a note says so."""
+    """If a trace finds no single records of a dataset, the dataset is read as a whole, and a note says this."""
 
     takes = frozenset({"where", "rows"})
 

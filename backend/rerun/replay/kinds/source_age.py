@@ -1,4 +1,4 @@
-"""Sources that are newer than the runs that read them: a difference in a replay may come from there."""
+"""Finds sources that are newer than the runs that read them. They may explain differences in a replay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def notes_on_newer_sources(upstream: Upstream, applications: Sequence[str]
 
 
 def _last_write(dataset: str, sources: Sources) -> int | None:
-    """Return the latest modification time of the files of a dataset (ms), None if it is not known."""
+    """Return the latest modification time of a dataset's files (ms), or None if it is unknown."""
     with suppress(HeadwaterError, OSError):
         return max((block.modified for block in sources.roots.look().listed(place_of(dataset)) or ()), default=None)
     return None

@@ -1,4 +1,4 @@
-"""Records of a source that a request selects, and the output that depends on them."""
+"""Finds the records of a source that a request selects, and the output that depends on them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from headwater.graph.trace import TraceRequest
 
 @dataclass(frozen=True, slots=True)
 class SourceRecords:
-    """`files` maps a file to record numbers, `datasets` contain these files, and `output` depends on the records.
+    """Selected records. `files` maps a file to record numbers, `datasets` contain these files, `output` depends on the records.
 
-    `columns` are the columns of the records, empty if their values were not read.
+    `columns` are the columns of the records. The set is empty if the values were not read.
     """
 
     files: Mapping[str, Sequence[int]]
@@ -26,10 +26,10 @@ class SourceRecords:
 async def select_source_records(
     request: ReplayRequest, sources: Sources, purpose: str, *, reads_values: bool = False, needs_part: bool = True
 ) -> SourceRecords:
-    """Return the records that a request selects. With `needs_part` they must have had a part in the output.
+    """Return the records that a request selects. With `needs_part`, the output must depend on the records.
 
     Raises:
-        InvalidQueryError: the selection is empty, does not select records, or reaches no output or several.
+        InvalidQueryError: the selection is empty, does not select records, or leads to no output or to several.
     """
     dataset = request.dataset or ""
     trace = TraceRequest(

@@ -1,6 +1,6 @@
-"""`step`: stop before each program, show the records that go in and what came out, and let the user change records or end the replay.
+"""`step`: stops before each program, and shows its input records and the previous output. The user edits records, continues, or ends.
 
-The unit is the program: the jobs within one program run together. `stops` does the work at a stop.
+Jobs within one program run together, because the unit is the program. The module `stops` does the work at a stop.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from headwater.errors import NotFoundError
 
 
 class Step:
-    """All programs upstream of the output run, one after the other. Records can be dropped or edited at each stop."""
+    """Runs all programs upstream of the output, one after the other. Records can be dropped or edited at each stop."""
 
     takes: frozenset[str] = frozenset()
 

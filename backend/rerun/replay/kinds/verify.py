@@ -1,4 +1,4 @@
-"""`verify`: run the pipeline again with nothing changed, and compare every dataset that it makes."""
+"""`verify`: run the pipeline again unchanged, and compare every dataset that it writes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headwater.errors import NotFoundError
 
 
 class Verify:
-    """All programs upstream of the output run again, also those whose results could be taken as they are."""
+    """Runs all programs upstream of the output again, even if their existing results could be used."""
 
     takes: frozenset[str] = frozenset()
 

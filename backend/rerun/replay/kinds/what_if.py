@@ -16,7 +16,7 @@ from headwater.errors import InvalidQueryError
 
 
 class WhatIf:
-    """See `Kind`. An edit keeps the type of its column: Spark casts the new value from text, and the program fails if it cannot."""
+    """An edited value keeps the type of its column. Spark casts the new value from text, and the program fails if it cannot."""
 
     takes = frozenset({"dataset", "where", "rows", "set_values", "patches", "script"})
 
@@ -45,7 +45,7 @@ def _check_columns(request: ReplayRequest, values: Iterable[str], chosen: Source
 
 
 async def _with_patches(request: ReplayRequest, sources: Sources) -> Work:
-    """The work with a patch file. Each of its records must exist, and two lines must not give one value of a record."""
+    """Return the work for a patch file. Each record must exist, and two lines must not set the same value."""
     if request.where or request.rows or request.set_values:
         raise InvalidQueryError(
             "A patch file names its records and values itself.", field="patch", hint="Leave out --where, --row and --set."
@@ -84,7 +84,7 @@ async def _with_script(request: ReplayRequest, script: Path, sources: Sources) -
 
 
 def _last_writer(upstream: Upstream, output: str) -> str:
-    """Return the application that writes the output: its script is the one to replace."""
+    """Return the application that writes the output. Its script is the one to replace."""
     writers = sorted({flow.application for flow in upstream.flows if output in flow.writes})
     if len(writers) != 1:
         raise InvalidQueryError(
