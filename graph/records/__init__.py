@@ -1,4 +1,4 @@
-"""The kept associations: what tasks wrote as segments, sorted and catalogued so that a trace finds its few rows."""
+"""The kept associations: segments of tasks, sorted and catalogued so that a trace reads only the rows that it needs."""
 
 from headwater.graph.records.catalog import CaptureEntry, Catalog, DatasetEntry
 from headwater.graph.records.dataset_index import KnownDataset

@@ -1,8 +1,8 @@
-"""Kept captures on object storage, which several services share.
+"""Kept captures on object storage that several services share.
 
-Used by `shared_store`. One object of a capture (`kept.json`) lists its files, with length and SHA-256. The files are in a folder of their
-own, which is written before that object, and never again. So a capture counts as a whole or not at all, and the first writer of the object
-decides for all. A journal has an entry for each kept or changed capture, so that other services learn of it.
+The object `kept.json` of a capture lists the capture's files, with length and SHA-256. The files are in a folder of their own. They are
+written before `kept.json` and never changed, so a capture is there as a whole or not at all. If two services keep the same capture, the
+first `kept.json` counts. A journal has an entry for each kept or changed capture, from which other services learn of it.
 
     <place>/<tenant>/<two>/<capture>/kept.json
     <place>/<tenant>/<two>/<capture>/<generation>/{manifest.json, files.json, b<boundary>.parquet, …}
@@ -32,14 +32,17 @@ KEPT = "kept.json"
 JOURNAL = "journal"
 _DIGITS = 13  # of milliseconds since the epoch, until the year 2286
 _TRIES = 5
-_LONGEST = 1 << 50  # bytes of a file; object stores take far less
+_LONGEST = 1 << 50  # bytes of a file, more than any object store allows
 _GENERATION = re.compile(r"[0-9a-f]{32}")
 _FILE = re.compile(r"[a-z0-9_-]{1,40}\.(json|db|parquet)")
 
 
 @dataclass(frozen=True, slots=True)
 class KeptObject:
-    """The kept files of a capture by name, with length and SHA-256. `content` is a hash of the sources of its tables."""
+    """The content of `kept.json`: the files of a capture by name, with length and SHA-256.
+
+    `content` is a hash of the capture's manifest.
+    """
 
     generation: str
     content: str
@@ -47,7 +50,7 @@ class KeptObject:
     pruned: Pruned | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what would name an object or a file elsewhere: who may write to the bucket is to write nowhere else."""
+        """Refuse names that lead out of the capture's folder, because anybody who may write to the bucket can write this object."""
         if not _GENERATION.fullmatch(self.generation):
             raise ValueError(f"it names a generation {self.generation!r}")
         if odd := next((name for name in self.files if not _FILE.fullmatch(name)), None):
@@ -55,11 +58,9 @@ class KeptObject:
 
     @property
     def table_bytes(self) -> int:
-        """Bytes of its tables."""
         return sum(length for name, (length, _) in self.files.items() if name.endswith(".parquet"))
 
     def text(self) -> bytes:
-        """The object."""
         values = {"generation": self.generation, "content": self.content, "files": {name: list(file) for name, file in self.files.items()}}
         if self.pruned is not None:
             values["pruned"] = json.loads(self.pruned.text())
@@ -67,7 +68,7 @@ class KeptObject:
 
     @classmethod
     def of(cls, text: bytes) -> KeptObject:
-        """Read the object. Raises `ValueError`, `KeyError` or `TypeError` where it is none."""
+        """Parse `kept.json`. Raises `ValueError`, `KeyError` or `TypeError` if the text is invalid."""
         try:
             values = json.loads(text)
         except RecursionError:
@@ -84,22 +85,21 @@ class KeptObject:
 
 
 class Archive:
-    """The captures at a place. Safe to use from several threads; several services may have one place."""
+    """The captures at a place on object storage. Safe to use from several threads; several services may share a place."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
 
     @property
     def url(self) -> str:
-        """The place, as people know it."""
         return self.place.url
 
     def kept(self, tenant: str, capture: str) -> tuple[KeptObject, str] | None:
-        """Return the kept files of a capture, and the tag of the object that lists them. None if nothing is kept.
+        """Return the `kept.json` of a capture, and the ETag of that object. None if the capture is not kept.
 
         Raises:
-            UnavailableError: the store does not answer.
-            DamagedError: the object is not what was put.
+            UnavailableError: the object store does not answer.
+            DamagedError: the object is damaged.
         """
         kept_object = self.place.get(_name(tenant, capture, KEPT))
         if kept_object is None:
@@ -112,10 +112,10 @@ class Archive:
             ) from error
 
     def left(self, tenant: str, capture: str, folder: Path) -> int | None:
-        """Bring manifest and files of a capture with a damaged object to a local folder. Return the bytes of its tables.
+        """Copy manifest and files of a capture with a damaged `kept.json` to a local folder. Return the bytes of its tables.
 
-        The object had their hashes, so they cannot be verified. They suffice to know the subject of the capture, but not to answer from it.
-        Return None if they are missing, or exist more than once.
+        Without `kept.json`, the files cannot be verified. They show what the capture read and wrote, and must not be used for answers.
+        Return None if the files are missing, or exist more than once.
         """
         prefix = _name(tenant, capture, "")
         stats = {name.removeprefix(prefix): stat for name, stat in self.place.files(prefix.rstrip("/"))}
@@ -131,7 +131,10 @@ class Archive:
         return sum(stat.length for name, stat in stats.items() if name.startswith(generations[0]) and name.endswith(".parquet"))
 
     def put(self, tenant: str, capture: str, folder: Path, content: str) -> tuple[KeptObject, bool]:
-        """Keep what lies in a folder as a capture; what is kept then, and whether it is this: another service may have been first."""
+        """Keep the files of a folder as a capture. Return the valid `kept.json`, and whether it is this one.
+
+        The valid object is another service's if that service kept the capture first.
+        """
         names = sorted(
             path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".") and path.name not in {KEPT, DIGESTS}
         )
@@ -152,14 +155,13 @@ class Archive:
         raise UnavailableError(f"Capture {capture} is kept by other services again and again.", hint="Try again.")
 
     def drop(self, tenant: str, capture: str) -> None:
-        """Forget a capture for good."""
         if (kept_object := self.kept(tenant, capture)) is not None:
-            self.place.delete(_name(tenant, capture, KEPT))  # first: what is left of it counts no more
+            self.place.delete(_name(tenant, capture, KEPT))  # first, because the capture counts as long as this object exists
             self._delete(tenant, capture, kept_object[0])
             self.announce(tenant, capture)
 
     def add(self, tenant: str, capture: str, path: Path) -> None:
-        """Keep one more file of a capture, as another service may meanwhile, too."""
+        """Add a file to a kept capture. Other services may change the capture at the same time."""
 
         def added(kept: KeptObject) -> KeptObject:
             self.place.put(_name(tenant, capture, f"{kept.generation}/{path.name}"), path)
@@ -168,7 +170,7 @@ class Archive:
         self._change(tenant, capture, added)
 
     def prune(self, tenant: str, capture: str, note: Pruned) -> None:
-        """Note that the tables of a capture are pruned, then delete them. Doing it again changes nothing."""
+        """Note that the tables of a capture are pruned, then delete the tables. Idempotent."""
         tables: dict[str, str] = {}
 
         def pruned(kept: KeptObject) -> KeptObject:
@@ -180,28 +182,26 @@ class Archive:
             self.place.delete(_name(tenant, capture, f"{generation}/{name}"))
 
     def bring(self, tenant: str, capture: str, kept: KeptObject, name: str, folder: Path) -> None:
-        """Bring a file of a capture to its local folder."""
         length, sha256 = kept.files[name]
         self.place.bring(_name(tenant, capture, f"{kept.generation}/{name}"), folder / name, length, sha256)
 
     def uri(self, tenant: str, capture: str, kept: KeptObject, name: str) -> str:
-        """A file of a capture as Hadoop calls it."""
+        """Return the Hadoop URI (`s3a:` for S3) of a capture's file."""
         scheme, _, address = self.url.partition(":")
         return f"{'s3a' if scheme == 's3' else scheme}:{address}/{_name(tenant, capture, f'{kept.generation}/{name}')}"
 
     def announce(self, tenant: str, capture: str) -> None:
-        """Write into the journal that a capture was kept or changed."""
         self.place.put(f"{checked_tenant(tenant)}/{JOURNAL}/{_stamp(time.time())}-{checked_capture(capture)}", b"")
 
     def journal(self, tenant: str, after: str) -> list[str]:
-        """Return the entries of the journal after a place in it. Objects that are not entries are skipped."""
+        """Return the journal entries after the entry `after`. Objects with other names are skipped."""
         return [name for name in self.place.names(f"{checked_tenant(tenant)}/{JOURNAL}", after) if _is_entry(name)]
 
     def _change(self, tenant: str, capture: str, change: Callable[[KeptObject], KeptObject]) -> None:
         for _ in range(_TRIES):
             kept_object = self.kept(tenant, capture)
             if kept_object is None:
-                return  # dropped, or of before associations were shared
+                return  # another service dropped it, or it was kept before the services shared a place
             changed = change(kept_object[0])
             if changed == kept_object[0]:
                 return
@@ -216,17 +216,16 @@ class Archive:
 
 
 def content_of(manifest: Manifest) -> str:
-    """A hash of what the tables of a capture are made of, and of its manifest."""
+    """Return a hash of a capture's manifest, from which its tables are made."""
     return hashlib.sha256(manifest_text(manifest)).hexdigest()
 
 
 def capture_in(entry: str) -> str:
-    """The capture that an entry of a journal is about."""
     return entry[_DIGITS + 1 :]
 
 
 def before(entry: str, seconds: float) -> str:
-    """A place in the journal that lies some seconds before an entry, and before now: clocks of services differ."""
+    """Return a journal position some seconds before an entry and before now, because the clocks of services differ."""
     return _stamp(min(int(entry[:_DIGITS]) / 1000, time.time()) - seconds)
 
 

@@ -1,4 +1,4 @@
-"""Writing files so that a crash leaves the old content or the new, never a part."""
+"""Writes files so that a crash leaves the old content or the new, never a part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import uuid4
 
 
 def write_durably(path: Path, data: bytes | Path) -> None:
-    """Put bytes (or the content of a file) at `path`, whole and on disk."""
+    """Write bytes, or the content of another file, to `path` atomically, and flush them to the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
     try:
@@ -26,7 +26,7 @@ def write_durably(path: Path, data: bytes | Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Have a file or a folder on disk before going on."""
+    """Flush a file or folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

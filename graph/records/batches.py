@@ -1,4 +1,4 @@
-"""Cutting what a statement is to name into parts that fit it."""
+"""Splits the parameters of an SQL statement into batches of a limited size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Lists of `size` items, the last one of what remains."""
+    """Yield lists of `size` items. The last list may be shorter."""
     rest = iter(items)
     while part := list(islice(rest, size)):
         yield part

@@ -1,4 +1,4 @@
-"""A cache that never grows beyond a size: what was used least recently goes first."""
+"""A cache with a maximum size. It evicts the values that were used least recently."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ V = TypeVar("V")
 
 
 class Bounded(Generic[K, V]):
-    """Values with weights that together are `most` at most. Safe to use from several threads.
+    """A cache in which the weights of all values add up to at most `most`. Safe to use from several threads.
 
-    A value that alone weighs more is kept until the next one comes: whoever put it is about to ask for it again.
+    A value with a larger weight is kept until the next `put`, because its caller is about to read it.
     """
 
     def __init__(self, most: int) -> None:
@@ -23,7 +23,6 @@ class Bounded(Generic[K, V]):
         self.weight = 0
 
     def get(self, key: K) -> V | None:
-        """The value of a key; None where there is none any more."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
@@ -32,7 +31,6 @@ class Bounded(Generic[K, V]):
             return entry[0]
 
     def put(self, key: K, value: V, weight: int) -> None:
-        """Keep a value, in place of the one that the key had."""
         with self._lock:
             if key in self._entries:
                 self.weight -= self._entries.pop(key)[1]

@@ -1,7 +1,7 @@
-"""The catalog of captures, with the file blocks that each wrote and read. A SQLite file, made of the kept captures alone.
+"""The catalog of captures, with the file blocks that each capture wrote and read. A SQLite file, derived from the kept captures.
 
-The catalog can be dropped and read again from the folders of the captures. It contains no records. The cost of a question depends on its
-answer, not on the size of the catalog. A step of a trace asks only about blocks and datasets that it has reached.
+The catalog can be deleted and made again from the folders of the captures. It contains no records. The cost of a query depends on its
+result, not on the size of the catalog. A step of a trace asks only about blocks and datasets that it has reached.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from headwater.graph.records.versions import KnownVersions
 
 _WHAT = "The catalog of captures"
 _CHECKPOINT = 5_000  # rows that are changed between two checkpoints: some megabytes of the write-ahead log
-_BATCH = 200  # blocks a statement: three parameters each, far below SQLite's limit
-_MOST_OUTPUTS = 100  # datasets that a statement chooses readers by; of more the readers are chosen afterwards
-_BUSY_MS = 60_000  # how long a process waits for what another writes
+_BATCH = 200  # blocks per statement: three parameters each, far below SQLite's limit
+_MOST_OUTPUTS = 100  # datasets in the condition of a statement; for more datasets, the result is filtered afterwards
+_BUSY_MS = 60_000  # how long a process waits while another process writes
 _TABLES = ("job", "dataset", "alias", "capture", "tally", "path", "unkept", "journal", "lost")  # that name the tenant
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureEntry:
-    """A capture as the catalog knows it."""
+    """A capture in the catalog."""
 
     capture: str
     run: str
@@ -61,7 +61,7 @@ class DatasetEntry:
 
 
 class Catalog:
-    """See the module's docstring. Safe to use from several threads."""
+    """The catalog of a home, for all tenants. Safe to use from several threads."""
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
@@ -77,22 +77,21 @@ class Catalog:
         self.prunable = Prunable(self._rows, self._transaction)
 
     def close(self) -> None:
-        """Give the file free."""
         with self._lock, self._rest.changing() if self._rest.log_bytes else nullcontext():
             self._database.close()
 
     def check(self) -> None:
-        """Check that the file is what was written last, if it has changed since the last check.
+        """Check the checksum of the catalog's file, if the file has changed since the last check.
 
         Raises:
-            DamagedError: it is not.
+            DamagedError: the checksum is wrong.
         """
         if not self._rest.is_sound():
             raise damaged(self._path, _WHAT, "its checksum is not that of what was written")
 
     @contextmanager
     def brought_up_to_date(self) -> Iterator[bool]:
-        """Make the tables where they are missing; whether the caller is to `put` every kept capture, before this ends.
+        """Make missing tables in one transaction. Yield whether the caller must `put` every kept capture in it.
 
         Raises:
             ConfigurationError: a newer Headwater wrote the catalog.
@@ -116,19 +115,22 @@ class Catalog:
         self._database.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
 
     def _bring_into_file(self, *, made_anew: bool = False) -> None:
-        """Bring what the write-ahead log has into the file, as far as nobody reads there."""
+        """Copy the write-ahead log into the file, as far as no reader prevents it."""
         with self._lock, translated(self._path, _WHAT), self._rest.changing(made_anew=made_anew):
             self._database.execute("PRAGMA wal_checkpoint(PASSIVE)")
             self._changes = self._database.total_changes
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Make what is put and forgotten meanwhile count at once, or not at all."""
+        """Run the `put` and `forget` calls of a block in one transaction."""
         with self._transaction():
             yield
 
     def put(self, tenant: str, manifest: Manifest, files: Sequence[KeptFile], *, size: int = 0, pruned: bool = False) -> None:
-        """Enter a capture, in place of what was known of it. `size` are the bytes of its tables; `pruned`: they are to go, or gone."""
+        """Enter a capture, or replace its entry.
+
+        `size` is the size of its tables in bytes; `pruned` means that they are or will be deleted.
+        """
         run, content = manifest.run, content_digest(manifest, files)
         with self._transaction() as database:
             database.execute("DELETE FROM lost WHERE tenant = ? AND capture = ?", [tenant, manifest.capture])
@@ -184,7 +186,7 @@ class Catalog:
             moved_files.enter_handed(database, number, output)
             if recomputed and not pruned:
                 database.execute("INSERT INTO unkept (tenant, capture) VALUES (?, ?)", [tenant, manifest.capture])
-            # Whoever read these files before it was known that a run wrote them: what was left to be found again may get lost after all.
+            # Captures may have read these files before the catalog had their writer. Their unwritten groups must be checked again.
             database.executemany(
                 "INSERT OR REPLACE INTO unkept (tenant, capture) SELECT c.tenant, c.capture FROM path p "
                 "CROSS JOIN consumed r ON r.path = p.number AND r.length = ? AND r.modified = ? "
@@ -194,35 +196,32 @@ class Catalog:
             )
 
     def forget(self, tenant: str, capture: str | None = None) -> None:
-        """Strike a capture, or all of a tenant's."""
         with self._transaction() as database:
             database.execute("UPDATE generation SET number = number + 1")
             self._forget_captures(database, tenant, capture)
 
     def tenants(self) -> list[str]:
-        """The tenants that have captures."""
         return [str(row[0]) for row in self._rows("SELECT tenant FROM tally", [])]
 
     def generation(self) -> int:
-        """How often captures were entered or struck."""
+        """Return the number of changes to the catalog."""
         return int(self._rows("SELECT number FROM generation", [])[0][0])
 
     def go_on_from(self, generation: int) -> None:
-        """Count from a generation on, where fewer are known."""
+        """Raise the number of changes to `generation`, if it is smaller."""
         with self._transaction() as database:
             database.execute("UPDATE generation SET number = max(number, ?)", [generation])
 
     def lost(self, tenant: str) -> dict[str, str]:
-        """The captures that count and cannot be read, each with the reason."""
         return dict(self._rows("SELECT capture, reason FROM lost WHERE tenant = ? ORDER BY capture", [tenant]))
 
     def note_lost(self, tenant: str, capture: str, reason: str) -> None:
-        """Note that a capture cannot be read, and that its sources and outputs are not known. A later `put` removes the note."""
+        """Note that a capture cannot be read, so its sources and outputs are unknown. A later `put` removes the note."""
         with self._transaction() as database:
             database.execute("INSERT OR REPLACE INTO lost VALUES (?, ?, ?)", [tenant, capture, reason])
 
     def captures(self, tenant: str, *, run: str | None = None) -> list[CaptureEntry]:
-        """Captures in the order in which they ended: all, or of one run."""
+        """Return all captures of a tenant, or those of one run, by the time of their end."""
         condition, values = ("", []) if run is None else (" AND c.run = ?", [run])
         rows = self._rows(
             "SELECT c.capture, c.run, j.namespace, j.name, c.started, c.ended, c.status FROM capture c JOIN job j ON j.number = c.job "
@@ -231,15 +230,12 @@ class Catalog:
         return [CaptureEntry(*row) for row in rows]
 
     def has(self, tenant: str, capture: str) -> bool:
-        """Whether a capture is known."""
         return self._content(tenant, capture) is not None
 
     def count(self, tenant: str) -> int:
-        """Number of captures."""
         return sum(row[0] for row in self._rows("SELECT captures FROM tally WHERE tenant = ?", [tenant]))
 
     def touched(self, tenant: str, capture: str) -> list[DatasetEntry]:
-        """The datasets that a capture read or wrote, each once a role."""
         rows = self._rows(
             "SELECT d.namespace, d.name, d.path, u.role, c.capture FROM capture c JOIN use u ON u.capture = c.number "
             "JOIN dataset d ON d.number = u.dataset WHERE c.tenant = ? AND c.capture = ?", [tenant, capture],
@@ -247,19 +243,21 @@ class Catalog:
         return [DatasetEntry(*row) for row in rows]
 
     def writers(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, str]:
-        """For each block the capture that wrote it; where several say so, the last."""
+        """Return the capture that wrote each block. If several captures state to have written a block, return the last."""
         return {block: captures[-1] for block, captures in self._find_linked("written", tenant, blocks).items()}
 
     def all_writers(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, list[str]]:
-        """For each block the captures that wrote it, or records in it, in the order in which they ended."""
+        """Return all captures that wrote a block or records in it, for each block, by the time of their end."""
         return self._find_linked("written", tenant, blocks)
 
     def readers(self, tenant: str, blocks: Iterable[FileBlock], towards: Collection[str] | None = None) -> dict[FileBlock, list[str]]:
-        """For each block the captures that read it, in the order in which they ended; `towards`: those that wrote one of these datasets."""
+        """Return all captures that read a block, for each block, by the time of their end.
+
+        `towards` restricts the result to captures that wrote one of these datasets.
+        """
         return self._find_linked("consumed", tenant, blocks, None if towards is None else self.datasets.outputs(tenant, towards))
 
     def written_by(self, tenant: str, capture: str) -> list[KeptFile]:
-        """The files that a capture wrote, by path; which task attempt wrote each is not known here."""
         rows = self._rows(
             "SELECT p.uri, w.length, w.modified, w.rows FROM capture c JOIN written w ON w.capture = c.number "
             "JOIN path p ON p.number = w.path WHERE c.tenant = ? AND c.capture = ? ORDER BY p.uri", [tenant, capture],
@@ -267,16 +265,15 @@ class Catalog:
         return [KeptFile(FileBlock(*row[:3]), row[3]) for row in rows]
 
     def read(self, tenant: str, blocks: Iterable[FileBlock]) -> set[FileBlock]:
-        """Return the blocks that some capture read."""
         return {block for part in batched(dict.fromkeys(blocks), _BATCH) for block in self._find_existing("consumed", tenant, part)}
 
     def knows(self, tenant: str, blocks: Iterable[FileBlock]) -> bool:
-        """Whether a capture wrote or read one of the blocks."""
+        """Return whether a capture wrote or read one of the blocks."""
         parts = batched(dict.fromkeys(blocks), _BATCH)
         return any(self._find_existing(table, tenant, part) for part in parts for table in ("written", "consumed"))
 
     def was_written(self, tenant: str, block: FileBlock, before: str) -> bool:
-        """Whether a capture that ended before an instant wrote another block at the path of this one."""
+        """Return whether a capture that ended before an instant wrote another block at the same path."""
         rows = self._rows(
             "SELECT 1 FROM path p CROSS JOIN written w ON w.path = p.number AND w.ended <= ? AND (w.length, w.modified) <> (?, ?) "
             "WHERE p.tenant = ? AND p.uri = ? LIMIT 1", [before, *block[1:], tenant, block.path],
@@ -284,7 +281,7 @@ class Catalog:
         return bool(rows)
 
     def last_reader(self, tenant: str, block: FileBlock) -> str | None:
-        """The job that last read another block at the path of this one; None where none did."""
+        """Return the job that last read another block at the same path. None if no job did."""
         rows = self._rows(
             "SELECT j.name FROM consumed r JOIN capture c ON c.number = r.capture JOIN job j ON j.number = c.job "
             "WHERE r.path = (SELECT number FROM path WHERE tenant = ? AND uri = ?) AND (r.length, r.modified) <> (?, ?) "
@@ -293,7 +290,7 @@ class Catalog:
         return str(rows[0][0]) if rows else None
 
     def last_known(self, tenant: str, path: str) -> list[tuple[FileBlock, str]]:
-        """Return the block that was written last at a path, and the block that was read last, each with its capture."""
+        """Return the block that was last written at a path, and the block that was last read there, each with its capture."""
         rows = [
             row
             for table in ("written", "consumed")
@@ -305,7 +302,7 @@ class Catalog:
         return [(FileBlock(path, length, modified), capture) for length, modified, capture in rows]
 
     def written_at(self, tenant: str, paths: Iterable[str]) -> dict[str, list[FileBlock]]:
-        """For each path the blocks that captures wrote there, the last one last."""
+        """Return the blocks that captures wrote at each path, the latest last."""
         blocks_by_path: dict[str, list[FileBlock]] = {}
         for part in batched(dict.fromkeys(paths), _BATCH):
             rows = self._rows(
@@ -317,32 +314,35 @@ class Catalog:
         return blocks_by_path
 
     def unwritten(self, tenant: str, folder: str) -> list[FileBlock]:
-        """The blocks below a folder that captures read and none wrote."""
+        """Return the blocks below a folder that a capture read and no capture wrote."""
         begin = f"{folder.rstrip('/')}/"
         rows = self._rows(
             "SELECT DISTINCT p.uri, t.length, t.modified FROM path p CROSS JOIN consumed t ON t.path = p.number "
             "WHERE p.tenant = ? AND p.uri >= ? AND p.uri < ? AND NOT EXISTS "
             "(SELECT 1 FROM written w WHERE w.path = p.number AND w.length = t.length AND w.modified = t.modified)",
-            [tenant, begin, f"{begin[:-1]}0"],  # 0 is what follows the slash
+            [tenant, begin, f"{begin[:-1]}0"],  # 0 is the character after the slash
         )
         return [FileBlock(*row) for row in rows]
 
     def next_unkept(self, tenant: str, after: int) -> tuple[int, str] | None:
-        """The next capture that left groups to be found again and was not looked at since: a number to go on after, and its id."""
+        """Return number and id of the next capture whose groups the job did not write, and that is still to be checked.
+
+        Pass the number as `after` to get the following capture.
+        """
         rows = self._rows("SELECT number, capture FROM unkept WHERE tenant = ? AND number > ? ORDER BY number LIMIT 1", [tenant, after])
         return rows[0] if rows else None
 
     def looked_at(self, number: int) -> None:
-        """A capture that `next_unkept` gave needs no other look."""
+        """Remove a capture from those that `next_unkept` returns."""
         with self._transaction() as database:
             database.execute("DELETE FROM unkept WHERE number = ?", [number])
 
     def journal(self, tenant: str) -> set[str]:
-        """The last entries that were read of the journal of a shared place, and the first from which to look for others."""
+        """Return the journal entries of a shared place that were read last, and the position from which to search for more."""
         return {str(row[0]) for row in self._rows("SELECT entry FROM journal WHERE tenant = ?", [tenant])}
 
     def note_journal(self, tenant: str, entries: Iterable[str], *, since: str = "") -> None:
-        """Note entries of the journal that were read. `since`: all before it were, and none before it need be looked for again."""
+        """Note journal entries that were read. Every entry before `since` was read too."""
         with self._transaction() as database:
             database.executemany("INSERT OR IGNORE INTO journal VALUES (?, ?)", [(tenant, entry) for entry in entries])
             if since:
@@ -371,7 +371,6 @@ class Catalog:
         return captures_by_block
 
     def _find_existing(self, table: str, tenant: str, part: Sequence[FileBlock]) -> list[FileBlock]:
-        """Return the blocks, among a few, that are in a table."""
         rows = self._rows(
             f"{_asked(part)} SELECT a.uri, a.length, a.modified FROM asked a CROSS JOIN path p ON p.tenant = ? AND p.uri = a.uri WHERE "
             f"EXISTS (SELECT 1 FROM {table} t WHERE t.path = p.number AND t.length = a.length AND t.modified = a.modified)",
@@ -389,7 +388,6 @@ class Catalog:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """A transaction, or the one that this thread is in."""
         with self._lock, translated(self._path, _WHAT):
             if self._filling:
                 yield self._database
@@ -433,19 +431,19 @@ class Catalog:
 
 
 def _find_replacement_time(database: sqlite3.Connection, output: int, at: str) -> str:
-    """Return the time since when a capture's output is replaced by an earlier known capture; '' if it is not replaced."""
+    """Return the time at which a later capture that is already in the catalog replaced this output. Empty if there is none."""
     later_captures = "SELECT at, started FROM capture WHERE output = ? AND at >= ? AND replaces = ? AND status <> 'refused' ORDER BY at"
     replacements = database.execute(later_captures, [output, at, Replaces.ALL])
     return next((str(replaced_at) for replaced_at, started in replacements if instant(started) >= at), "")
 
 
 def _asked(part: Sequence[FileBlock]) -> str:
-    """The blocks asked about, as a table that a statement begins with. CROSS JOIN keeps SQLite from beginning elsewhere."""
+    """Return SQL for a table of blocks at the begin of a statement. Join it by CROSS JOIN, so that SQLite starts with it."""
     return f"WITH asked (uri, length, modified) AS (VALUES {', '.join(['(?, ?, ?)'] * len(part))})"
 
 
 def content_digest(manifest: Manifest, files: Sequence[KeptFile]) -> bytes:
-    """A hash of what is entered of a capture: its manifest and its files."""
+    """Return a hash of a capture's manifest and files, from which its entry is made."""
     digest = hashlib.blake2b(manifest_text(manifest), digest_size=16)
     digest.update(files_text(files))
     return digest.digest()

@@ -1,10 +1,9 @@
-"""Turns staged segments into the kept form: one sorted Parquet file for each boundary.
+"""Turns staged segments into one sorted Parquet file for each boundary.
 
-Rows are read in batches, so memory is bounded, however many rows there are and however wide they are. Rows that come in order are written
-as they come. Groups whose records come in order are sorted by their numbers (`group_rows`). Other rows are sorted in memory if they fit;
-otherwise DuckDB sorts them, which spills to disk (`disk_sort`).
-Sorted runs with DELTA_BINARY_PACKED and zstd take 0.1 to 3 bytes an edge. The statistics of small row groups lead a trace to the few
-that it needs.
+Rows are read in batches, so memory is bounded, however many or wide the rows are. Rows that are already in order are written directly.
+Groups whose records are in order are sorted by their numbers (`group_rows`). Other rows are sorted in memory if they fit; otherwise DuckDB
+sorts them, which spills to disk (`disk_sort`). Sorted runs with DELTA_BINARY_PACKED and zstd take 0.1 to 3 bytes for each association. A
+trace finds the few row groups that it needs by their statistics.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ from headwater.graph.records.row_order import collided, in_order, ordered
 from headwater.graph.records.tables import batches, files_written, order_of, parts_of, schema_of
 
 _ROW_GROUP = 32_768
-_IN_MEMORY = 8_000_000  # longs; with copies and what sorts them, five times as much
-_IN_RUNS = 8_000_000  # longs of sorted runs in memory
-_PART = 4_000_000  # longs that are read at a time
-_AT_ONCE = 1 << 20  # rows of a run: what is sorted stays near the processor
+_IN_MEMORY = 8_000_000  # 64-bit integers; copies and the sort take five times as much
+_IN_RUNS = 8_000_000  # 64-bit integers in sorted runs in memory
+_PART = 4_000_000  # 64-bit integers that are read at a time
+_AT_ONCE = 1 << 20  # rows of a run, so that the sort stays in the processor's cache
 # DuckDB's memory in MB, and its threads. Wide rows need more, because a few of them fill the memory.
 _MEMORY = ((512, 2), (768, 1))
 # A group keeps its second hashes only if two keys share the first hash, which almost never happens.
@@ -46,10 +45,10 @@ _COLLIDED = "(SELECT key, unnest([min(checked), max(checked)]) AS checked FROM u
 
 
 def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> list[KeptFile]:
-    """Write everything that is kept of a capture into `folder`; the files that it wrote.
+    """Write the kept files of a capture into `folder`. Return the files that the capture wrote.
 
     Raises:
-        InvalidCaptureError: a segment is damaged, or is not what the manifest says.
+        InvalidCaptureError: a segment is damaged, or differs from the manifest.
     """
     folder.mkdir(parents=True)
     by_boundary: dict[int, list[Segment]] = {boundary.boundary: [] for boundary in manifest.boundaries}
@@ -64,7 +63,7 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
     numbering = Numbering(manifest)
     for boundary in numbering.order():
         if boundary.recomputed is not None:
-            continue  # nothing was written: traces find its rows again
+            continue  # the job wrote no rows: traces compute them again
         _write_sorted(boundary, by_boundary[boundary.boundary], files, folder, numbering)
     if manifest.sink and any(boundary.boundary == manifest.sink.boundary and boundary.is_placed for boundary in manifest.boundaries):
         files = _count_records(folder / boundary_name(manifest.sink.boundary), files)
@@ -77,7 +76,7 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
 
 
 def _count_records(table: Path, files: Sequence[KeptFile]) -> list[KeptFile]:
-    """Return the files with the number of their records. A record may have several rows in a sink that states places."""
+    """Return the files with the number of their records. If a sink states places, a record may have several rows."""
     counts = np.zeros(len(files), np.int64)
     last_place = (-1, -1)
     with pq.ParquetFile(table) as parquet:
@@ -100,7 +99,7 @@ def _write_sorted(boundary: Boundary, segments: Sequence[Segment], files: Sequen
         unsorted_batches = batches(boundary, segments, files, at_once)
         parts = sorted(
             (batch for batch in unsorted_batches if batch.num_rows), key=lambda batch: _first(boundary, batch)
-        )  # often that is all
+        )  # often there is no other boundary
         _write(_order_rows(boundary, pa.Table.from_batches(parts, schema), numbering).to_batches(), schema, target)
         return
     if not _is_for_collisions(boundary) and _write_in_order(boundary, segments, files, target, numbering):
@@ -119,7 +118,7 @@ def _write_sorted(boundary: Boundary, segments: Sequence[Segment], files: Sequen
 
 
 class _Given(Iterator[pa.RecordBatch]):
-    """Batches for the database. An error in them is raised unchanged, because the database replaces its message."""
+    """Batches of rows for DuckDB. An error in them is stored and raised unchanged, because DuckDB replaces its message."""
 
     def __init__(self, rows: Iterator[pa.RecordBatch]) -> None:
         self._rows = rows
@@ -141,16 +140,15 @@ class _Given(Iterator[pa.RecordBatch]):
 
 
 def _count_rows_at_once(schema: pa.Schema) -> int:
-    """Return the number of rows that are read and sorted together."""
     return max(_ROW_GROUP, min(_AT_ONCE, _PART // len(schema)))
 
 
 class _UnorderedError(Exception):
-    """Rows do not come in order."""
+    """Rows are not in order."""
 
 
 def _write_in_order(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], target: Path, numbering: Numbering) -> bool:
-    """Write the rows of a boundary, if those of its segments come in order, one segment after the other; False where they do not."""
+    """Write the rows of a boundary without sorting. Return false if they are not in order, one segment after the other."""
     schema = schema_of(boundary)
     filled_segments = [segment for segment in segments if segment.footer.rows]
     firsts = {id(segment): _first(boundary, next(batches(boundary, [segment], files, 1))) for segment in filled_segments}
@@ -175,7 +173,7 @@ def _write_in_order(boundary: Boundary, segments: Sequence[Segment], files: Sequ
 
 
 def _write_grouped(boundary: Boundary, segments: Sequence[Segment], target: Path, numbering: Numbering) -> bool:
-    """Write the rows of numbered groups, if those of each segment come in the order of their records; False where they do not."""
+    """Write the rows of numbered groups. Return false if the rows of a segment are not in the order of their records."""
     schema = schema_of(boundary)
     other_columns = [name for name in schema.names if name != "key"]
     at_once = _count_rows_at_once(schema)
@@ -195,7 +193,7 @@ def _batch(schema: pa.Schema, other_columns: Sequence[str], places: Longs, colum
 
 
 def _is_for_collisions(boundary: Boundary) -> bool:
-    """Whether a boundary has nothing but the two hashes of each group."""
+    """Return whether a boundary has only the two hashes of each group."""
     return boundary.kind == "check" and {column.role for column in boundary.columns} == {"key", "check"}
 
 
@@ -216,7 +214,7 @@ def _order_rows(boundary: Boundary, table: pa.Table, numbering: Numbering) -> pa
 
 
 def keep_sorted(boundary: Boundary, database: duckdb.DuckDBPyConnection, table: str, target: Path) -> None:
-    """Write the rows of a boundary that a table of the database holds, durably, in the kept form."""
+    """Write a table of the database as the kept table of a boundary, sorted and flushed to the disk."""
     schema = schema_of(boundary)
     names = ", ".join(schema.names)
     reader = database.sql(f"SELECT {names} FROM {table} ORDER BY {', '.join(order_of(boundary))}").to_arrow_reader(_ROW_GROUP)
@@ -235,7 +233,7 @@ def _write(rows: Iterable[pa.RecordBatch], schema: pa.Schema, target: Path) -> N
 
 
 def _take_stated(entry: SegmentEntry, segment: Segment) -> Segment:
-    """A segment, with what the manifest states of it in the place of what its writer could not know."""
+    """Return a segment with files and runs from the manifest, if the writer of the segment did not know them."""
     footer = segment.footer
     if entry.files is not None and entry.runs is not None:
         footer = replace(footer, files=entry.files, runs=entry.runs)

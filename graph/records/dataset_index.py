@@ -1,7 +1,7 @@
-"""The datasets that captures read and wrote: their names, their latest captures, and their sources.
+"""An index of the datasets that captures read and wrote: their names, their latest captures, and their sources.
 
-Traces use it through the catalog. Every question is answered from an index, so its cost does not depend on the number of captures. The
-folder of a capture is never opened.
+Traces use it through the catalog. Every query uses an index of the database, so its cost does not depend on the number of captures, and no
+folder of a capture is opened.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from headwater.graph.records.batches import batched
 from headwater.graph.records.safe_names import uri_of
 from headwater.paths import path_of_dataset
 
-_BATCH = 200  # datasets a statement: two parameters each, far below SQLite's limit
+_BATCH = 200  # datasets per statement: two parameters each, far below SQLite's limit
 _FLOWS = ("flow", "handed")  # datasets made from others, and files that were written as part of another dataset
-_LAST = "\U0010ffff"  # sorts after whatever follows a beginning
+_LAST = "\U0010ffff"  # sorts after all other characters
 _COLUMNS = "d.namespace, d.name, d.path"
 
 Rows = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
@@ -28,7 +28,7 @@ Rows = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class KnownDataset:
-    """A dataset that a capture read or wrote; `path` is where the capture that ended last found it."""
+    """A dataset that a capture read or wrote. `path` comes from the capture that ended last."""
 
     namespace: str
     name: str
@@ -36,29 +36,26 @@ class KnownDataset:
 
     @property
     def id(self) -> str:
-        """Its node id."""
         return node_id(NodeKind.DATASET, self.namespace, self.name)
 
 
 class KnownDatasets:
-    """Questions about the datasets of a catalog; `rows` answers a statement of it."""
+    """Queries for the datasets of a catalog. `rows` runs an SQL statement on the catalog."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def count(self, tenant: str) -> int:
-        """Number of datasets."""
         return int(self._rows("SELECT count(*) FROM dataset WHERE tenant = ?", [tenant])[0][0])
 
     def called(self, tenant: str, text: str) -> list[KnownDataset]:
-        """The datasets whose id, name or path a text is."""
         datasets = self._find_by_id(tenant, text)
         datasets += self._found("d.name = ?", tenant, text)
         datasets += self._found("d.path = ?", tenant, uri_of(text))
         return list(dict.fromkeys(datasets))
 
     def named_table(self, tenant: str, table: str) -> list[KnownDataset]:
-        """The datasets that catalogs of tables know by a name, as `db.table`; a name without a database is one of `default`."""
+        """Return the datasets with a table name (`db.table`) in a table catalog. A name without a database is one of `default`."""
         name = table.lower().removeprefix("spark_catalog.")
         names = [name] if "." in name else [name, f"default.{name}"]
         rows = self._rows(
@@ -68,11 +65,9 @@ class KnownDatasets:
         return list(dict.fromkeys(KnownDataset(*row) for row in rows))
 
     def at(self, tenant: str, path: str) -> list[KnownDataset]:
-        """The datasets that lie at a path."""
         return self._found("d.path = ?", tenant, path)
 
     def ending(self, tenant: str, end: str) -> list[KnownDataset]:
-        """The datasets whose name or path ends with a text."""
         reversed_end = end[::-1]
         datasets = [
             dataset
@@ -82,7 +77,7 @@ class KnownDatasets:
         return list(dict.fromkeys(datasets))
 
     def names(self, tenant: str, near: str, most: int) -> list[str]:
-        """Return names of datasets: all, or the `most` names whose last part is next to `near` in the alphabet."""
+        """Return names of datasets: all, or the `most` names whose last part is close to `near` in the alphabet."""
         found: list[str] = []
         for comparison, order in ((">=", "ASC"), ("<", "DESC")):
             found += [
@@ -95,7 +90,7 @@ class KnownDatasets:
         return found
 
     def latest(self, tenant: str, dataset: str, role: str, *, shaped: bool = True) -> str | None:
-        """Return the last capture that wrote (`sink`) or read (`source`) a dataset, with stated columns or without."""
+        """Return the last capture that wrote (`sink`) or read (`source`) a dataset. `shaped`: whether it states the columns."""
         rows = self._rows(
             "SELECT c.capture FROM use u JOIN capture c ON c.number = u.capture WHERE u.role = ? AND u.shaped = ? AND "
             "u.dataset = (SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?) "
@@ -104,7 +99,10 @@ class KnownDatasets:
         return str(rows[0][0]) if rows else None
 
     def beyond(self, tenant: str, datasets: Iterable[str], *, forward: bool) -> dict[str, set[str]]:
-        """For each dataset (by node id) those that captures made it of, or wrote files of it as; `forward`: those that they made of it."""
+        """Return the datasets that feed each dataset, or with `forward` the datasets that it feeds, by node id.
+
+        One dataset feeds another if a capture made one from the other, or wrote files of one that were read as files of the other.
+        """
         neighbours: dict[str, set[str]] = {}
         for part, table in product([*batched(dict.fromkeys(map(_parts, datasets)), _BATCH)], _FLOWS):
             for dataset, neighbour in self._join_datasets(table, tenant, part, forward=forward):
@@ -112,7 +110,7 @@ class KnownDatasets:
         return neighbours
 
     def written_as(self, tenant: str, dataset: str) -> set[str]:
-        """The other datasets as whose files some were written that captures read as files of this one."""
+        """Return other datasets whose written files captures read as part of this dataset."""
         return {other for _, other in self._join_datasets("handed", tenant, [_parts(dataset)], forward=False)}
 
     def _join_datasets(self, table: str, tenant: str, datasets: Sequence[tuple[str, str]], *, forward: bool) -> Iterator[tuple[str, str]]:
@@ -127,7 +125,7 @@ class KnownDatasets:
             yield node_id(NodeKind.DATASET, namespace, name), node_id(NodeKind.DATASET, *columns)
 
     def fan(self, tenant: str, datasets: Collection[str], *, forward: bool, most: int) -> int:
-        """Return the number of datasets that `beyond` would return, counted up to `most` for each."""
+        """Return the number of datasets that `beyond` would return. At most `most` are counted for each dataset."""
         column = "input" if forward else "output"
         return sum(
             self._rows(
@@ -139,7 +137,7 @@ class KnownDatasets:
         )  # fmt: skip
 
     def taken_by(self, tenant: str, dataset: str) -> set[str]:
-        """Return jobs (node ids) whose captures of a dataset all state the records that they read: none was refused."""
+        """Return the jobs (node ids) that read a dataset in captures with record lineage only. No capture was refused."""
         rows = self._rows(
             "SELECT j.namespace, j.name FROM dataset d JOIN taken t ON t.dataset = d.number AND t.refused = 0 "
             "JOIN job j ON j.number = t.job WHERE d.tenant = ? AND d.namespace = ? AND d.name = ?", [tenant, *_parts(dataset)],
@@ -147,7 +145,6 @@ class KnownDatasets:
         return {node_id(NodeKind.JOB, *row) for row in rows}
 
     def outputs(self, tenant: str, datasets: Collection[str]) -> list[int]:
-        """Return the numbers of datasets, under which the catalog lists outputs."""
         numbers: list[int] = []
         for part in batched(dict.fromkeys(map(_parts, datasets)), _BATCH):
             rows = self._rows(
@@ -172,7 +169,7 @@ class KnownDatasets:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """That a capture read or wrote a dataset."""
+    """The fact that a capture read or wrote a dataset."""
 
     namespace: str
     name: str
@@ -184,7 +181,7 @@ class Use:
 
 
 def uses_of(manifest: Manifest) -> list[Use]:
-    """Return the datasets that a capture read and wrote, each once per role."""
+    """Return the datasets that a capture read and wrote, once for each role."""
     scanned = {operator.source for operator in manifest.operators if operator.behaviour is Behaviour.SOURCE}
     uses: dict[tuple[str, str, str], Use] = {}
     for source in manifest.sources:
@@ -203,18 +200,21 @@ def uses_of(manifest: Manifest) -> list[Use]:
 
 
 def _find_path(part: Source | Sink) -> str:
-    """Return the path of the whole dataset, if a capture read or wrote a partition of it."""
+    """Return the path of the whole dataset, even if a capture read or wrote only a partition."""
     return uri_of(path_of_dataset(part.dataset.namespace, part.dataset.name) if part.within else part.path)
 
 
 def _table(part: Source | Sink) -> str | None:
-    """The name that the session's catalog has for a dataset, in lower case; None where it is known by its path alone."""
+    """Return a dataset's name in the session's table catalog, in lower case. None for a dataset that is only named by its path."""
     table = part.extra.get("table")
     return table.lower().removeprefix("spark_catalog.") if isinstance(table, str) and table else None
 
 
 def enter(database: sqlite3.Connection, tenant: str, manifest: Manifest, uses: Iterable[Use], job: int) -> tuple[dict[Use, int], int]:
-    """Enter a capture's datasets and what flows between them; the number of each, and of the one that was written, 0 for none."""
+    """Enter the datasets of a capture, and the flows between them.
+
+    Return the number of each dataset, and the number of the dataset that the capture wrote (0 for none).
+    """
     numbers = {use: _number(database, tenant, use, manifest.ended) for use in uses}
     output = next((number for use, number in numbers.items() if use.role == "sink"), 0)
     for use, number in numbers.items():
@@ -230,7 +230,7 @@ def enter(database: sqlite3.Connection, tenant: str, manifest: Manifest, uses: I
 
 
 def strike(database: sqlite3.Connection, capture: int) -> None:
-    """Take back what `enter` entered of a capture, by its number; datasets stay known only where another capture touches them."""
+    """Undo `enter` for a capture, given by its number. A dataset is removed if no other capture reads or writes it."""
     ((job, output, refused),) = database.execute("SELECT job, output, status = 'refused' FROM capture WHERE number = ?", [capture])
     uses = database.execute("SELECT dataset, role, shaped, ended, scanned FROM use WHERE capture = ?", [capture]).fetchall()
     for dataset, role, shaped, ended, scanned in uses:
@@ -251,12 +251,12 @@ def strike(database: sqlite3.Connection, capture: int) -> None:
 
 
 def leaf_of(name: str) -> str:
-    """The last part of a name, in lower case: by it names that are alike stand together."""
+    """Return the last part of a dataset name, in lower case. Similar names are searched by it."""
     return name.rstrip("/").rpartition("/")[2].lower()
 
 
 def _number(database: sqlite3.Connection, tenant: str, use: Use, end_time: str) -> int:
-    """Return the number of a dataset, or give it one. Its path is the one in the capture that ended last."""
+    """Return the number of a dataset; a new dataset gets one. Its path is the path in the capture that ended last."""
     database.execute(
         "INSERT INTO dataset (tenant, namespace, name, path, ended, name_back, path_back, leaf) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT DO UPDATE SET path = excluded.path, path_back = excluded.path_back, ended = excluded.ended "
@@ -271,11 +271,10 @@ def _number(database: sqlite3.Connection, tenant: str, use: Use, end_time: str) 
 
 
 def _parts(dataset: str) -> tuple[str, str]:
-    """Namespace and name of a dataset's id."""
     _, (namespace, name) = parse_id(dataset)
     return namespace, name
 
 
 def _find_asked(part: Sequence[object]) -> str:
-    """The datasets asked about, as a table that a statement begins with. CROSS JOIN keeps SQLite from beginning elsewhere."""
+    """Return SQL for a table of datasets at the begin of a statement. Join it by CROSS JOIN, so that SQLite starts with it."""
     return f"WITH asked (namespace, name) AS (VALUES {', '.join(['(?, ?)'] * len(part))})"

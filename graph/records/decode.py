@@ -1,4 +1,4 @@
-"""Decodes the longs of a segment as numpy arrays, without Python code per row, and converts between Arrow and numpy.
+"""Decodes the integers of a segment as numpy arrays, without Python code per row, and converts between Arrow and numpy.
 
 The conversions replace `to_numpy` and `pyarrow.array`. Both of these load pandas if it is installed, which takes half a second.
 """
@@ -21,7 +21,7 @@ _TYPES: dict[int, Any] = {1: np.dtype("<u1"), 2: np.dtype("<u2"), 4: np.dtype("<
 
 
 def decode(segment: Segment) -> list[Longs]:
-    """All columns of a segment, each whole.
+    """Return all columns of a segment.
 
     Raises:
         InvalidCaptureError: a block is damaged.
@@ -35,13 +35,15 @@ def decode(segment: Segment) -> list[Longs]:
 
 
 def decode_parts(segment: Segment, rows: int) -> Iterator[tuple[int, list[Longs]]]:
-    """All columns of a segment, of so many rows at a time, with their number. Blocks stay whole: rows are a few more, or fewer at last.
+    """Yield parts of a segment: the number of rows, and the columns.
+
+    A part has about `rows` rows, because it consists of whole blocks.
 
     Raises:
         InvalidCaptureError: a block is damaged.
     """
     blocks: list[Block] = []
-    lists: dict[int, _List] = {}  # of LISTED columns, by the column's place
+    lists: dict[int, _List] = {}  # lists of LISTED columns, by the index of the column
     count = 0
     for block in segment.blocks():
         blocks.append(block)
@@ -54,13 +56,12 @@ def decode_parts(segment: Segment, rows: int) -> Iterator[tuple[int, list[Longs]
 
 
 def longs_of(column: pa.ChunkedArray) -> Longs:
-    """A column of longs without nulls."""
+    """Return a column of 64-bit integers without nulls as a numpy array."""
     chunks = [np.frombuffer(chunk.buffers()[1], np.int64)[chunk.offset :][: len(chunk)] for chunk in column.chunks if len(chunk)]
     return chunks[0] if len(chunks) == 1 else np.concatenate([*chunks, np.empty(0, np.int64)])
 
 
 def arrow_of(longs: Longs) -> pa.Array:
-    """Return an Arrow array of longs."""
     return pa.Array.from_buffers(pa.int64(), len(longs), [None, pa.py_buffer(np.ascontiguousarray(longs, np.int64))])
 
 
@@ -104,14 +105,17 @@ def _numbered(name: str, column: PackedColumn) -> Longs:
 
 
 class _List:
-    """The values of a LISTED column in all blocks so far, with room for more. There may be as many blocks as values."""
+    """The values of a LISTED column, from all blocks so far.
+
+    Room grows in large steps, because there may be as many blocks as values.
+    """
 
     def __init__(self) -> None:
         self._room = np.empty(0, np.int64)
         self._count = 0
 
     def longer(self, name: str, column: PackedColumn) -> Longs:
-        """The list, with what a block adds to it."""
+        """Return the list, extended by the values that a block adds."""
         added = np.frombuffer(column.values, _LONG)
         count = self._count + len(added)
         if count > MAX_LISTED:
@@ -124,7 +128,7 @@ class _List:
 
 
 def _append_listed(name: str, column: PackedColumn, listed: Longs) -> Longs:
-    """The bytes of the places in the list lie apart: of all rows the lowest, then of all rows the next."""
+    """Decode a column of indexes into a list. The bytes are stored by significance: the lowest byte of all rows, then the next."""
     rows = len(column.payload) // column.width
     places = np.zeros(rows, np.uint32)
     for byte in range(column.width):

@@ -1,11 +1,11 @@
 """Checksums of the files of a kept capture: `digests.json` in the folder of the capture.
 
-For whoever reads such a file, and for `headwater store check`. A damaged file is reported, and its content is never used. A file is divided
-into blocks with a checksum each, so that a reader of a part of a large table compares that part alone. Captures of earlier releases have no
-`digests.json`: `headwater store rebuild` adds it.
+Every reader of such a file checks them, and so does `headwater store check`. A damaged file is reported, and its content is never used. A
+file is divided into blocks with a checksum each, so that a reader of a part of a large table compares only that part. Captures of earlier
+releases have no `digests.json`: `headwater store rebuild` adds it.
 
-A file that is about to change has the entry `null` until it is written: a process that is killed meanwhile leaves no false alarm. A file
-without an entry is not compared.
+A file that is about to change has the entry `null` until it is written, so a process that is killed in between causes no false alarm. A
+file without an entry is not compared.
 """
 
 from __future__ import annotations
@@ -28,41 +28,39 @@ from headwater.graph.records.bounded_cache import Bounded
 
 DIGESTS = "digests.json"
 _WHAT = "The association file"
-_BLOCK = 32 << 10  # bytes: about a column of a row group, which is what a trace reads of a table
-_MOST_BLOCKS = 4096  # of a larger file the blocks are larger
-_BYTES = 16  # of each SHA-256 that are kept
+_BLOCK = 32 << 10  # bytes: about one column of a row group, which is the unit that a trace reads
+_MOST_BLOCKS = 4096  # per file; larger files have larger blocks
+_BYTES = 16  # of each SHA-256 are stored
 _PARALLEL = 64 << 20  # bytes from which several threads compare a file
 _KNOWN = 4096
-_UNSEALED = (".damaged-", ".tmp")  # in the names of files that are no part of a capture
+_UNSEALED = (".damaged-", ".tmp")  # parts of the names of files that do not belong to a capture
 _Identity = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class FileDigest:
-    """The length of a file, the size of its blocks, and the checksums of these, one after the other."""
+    """The length of a file, the size of its blocks, and the checksums of the blocks, one after the other."""
 
     length: int
     block: int
     blocks: bytes
 
     def differs(self, data: bytes) -> str:
-        """Return how the content of the file differs from the digest; empty if it does not."""
         if len(data) != self.length:
             return f"it has {len(data):,} bytes, {self.length:,} were written"
         return "" if _digest(data, self.block) == self.blocks else "its checksum is not that of what was written"
 
 
 class Digests(dict[str, FileDigest | None]):
-    """The entries of a capture's files, by name."""
+    """The digests of a capture's files, by name."""
 
     def text(self, capture: str) -> bytes:
-        """The entries as they are kept."""
         files = {name: None if one is None else [one.length, one.block, one.blocks.hex()] for name, one in sorted(self.items())}
         return json.dumps({"check": _check(capture, files), "files": files}).encode()
 
     @classmethod
     def of(cls, capture: str, text: bytes) -> Digests:
-        """Read the entries. Raises `KeyError`, `TypeError` or `ValueError` where they are damaged."""
+        """Parse `digests.json`. Raises `KeyError`, `TypeError` or `ValueError` if the text is damaged."""
         stated = json.loads(text)
         files = stated["files"]
         if stated["check"] != _check(capture, files):
@@ -74,19 +72,17 @@ class Digests(dict[str, FileDigest | None]):
 
 
 def _digest_of_bytes(data: bytes) -> FileDigest:
-    """The digest of a file with some content."""
     return FileDigest(len(data), block := _block_of(len(data)), _digest(data, block))
 
 
 def _digest_of_file(path: Path) -> FileDigest:
-    """The digest of a file as it is now."""
     length = path.stat().st_size
     block = _block_of(length)
     return FileDigest(length, block, b"".join(_blocks(path, block, 0, -(-length // block))))
 
 
 def seal(folder: Path, capture: str, contents: Mapping[str, bytes] | None = None) -> None:
-    """Write the digests of all files in a folder. `contents` are those of files that are written there afterwards."""
+    """Write the digests of all files in a folder. `contents` are files that will be written there afterwards."""
     entries = Digests({path.name: _digest_of_file(path) for path in _list_sealable(folder)})
     entries |= {name: _digest_of_bytes(data) for name, data in (contents or {}).items()}
     write_durably(folder / DIGESTS, entries.text(capture))
@@ -103,13 +99,12 @@ def _list_sealable(folder: Path) -> list[Path]:
 
 
 def is_sealed(folder: Path) -> bool:
-    """Whether the files of a capture have checksums."""
     return (folder / DIGESTS).exists()
 
 
 @contextmanager
 def changing(folder: Path, names: Collection[str]) -> Iterator[None]:
-    """Change, add or remove some files of a kept capture, and keep their new digests. Does nothing more where the capture has none.
+    """Update the digests after the block has changed, added or removed files of a kept capture. A capture without digests gets none.
 
     Raises:
         DamagedError: `digests.json` is damaged.
@@ -132,7 +127,7 @@ def changing(folder: Path, names: Collection[str]) -> Iterator[None]:
 
 
 def _list_remaining(folder: Path, names: Collection[str], before: Mapping[str, FileDigest | None]) -> dict[str, FileDigest | None]:
-    """Return the digests after a failed change: an unchanged file keeps its digest, and a file that may be half written has none."""
+    """Return the digests after a failed change. An unchanged file keeps its digest; a file that may be half written has none."""
     remaining = {name: one for name, one in before.items() if name not in names}
     for name in names:
         if (folder / name).exists():
@@ -142,7 +137,7 @@ def _list_remaining(folder: Path, names: Collection[str], before: Mapping[str, F
 
 
 def digests_of(folder: Path) -> Digests | None:
-    """The digests of a kept capture; None where it has none.
+    """Return the digests of a kept capture. None if it has no `digests.json`.
 
     Raises:
         DamagedError: `digests.json` is damaged.
@@ -165,10 +160,10 @@ def digests_of(folder: Path) -> Digests | None:
 
 
 def read_checked(path: Path) -> bytes:
-    """The content of a small file of a kept capture, compared with its digest.
+    """Read a small file of a kept capture, and compare it with its digest.
 
     Raises:
-        DamagedError: it is not what was written.
+        DamagedError: the content differs from the digest.
         FileNotFoundError: there is no such file.
     """
     digests = digests_of(path.parent)
@@ -180,14 +175,16 @@ def read_checked(path: Path) -> bytes:
             return data
         if (current_digests := digests_of(path.parent)) == digests:
             raise damaged(path, _WHAT, reason)
-        digests = current_digests  # the file was put in place anew meanwhile
+        digests = current_digests  # the file was replaced meanwhile
 
 
 def check_file(path: Path) -> bool:
-    """Compare a file of a kept capture with its digest, once for each process while the file stays as it is. False: it has no digest.
+    """Compare a file of a kept capture with its digest. Return false if it has no digest.
+
+    An unchanged file is compared once in each process.
 
     Raises:
-        DamagedError: it is not what was written.
+        DamagedError: the content differs from the digest.
         FileNotFoundError: there is no such file.
     """
     entry, identity = _entry(path), _identity(path)
@@ -206,17 +203,17 @@ def check_file(path: Path) -> bool:
 
 
 def check_part(path: Path, start: int, length: int) -> None:
-    """Compare the blocks that hold a part of a file. Does nothing for a file without a digest.
+    """Compare a part of a file with its digest, in whole blocks. A file without a digest is not compared.
 
     Raises:
-        DamagedError: they are not what was written.
+        DamagedError: a block differs from its checksum.
     """
     if (entry := _entry(path)) is not None:
         _compare(path, entry, start, length)
 
 
 def compare_anew(path: Path) -> bool:
-    """Check a file like `check_file`, even if it was compared before: damage on the disk does not change its time."""
+    """Compare a file with its digest, even if `check_file` has compared it. Damage on the disk does not change a file's time."""
     with _LOCK:
         _SOUND.pop(path, None)
     return check_file(path)
@@ -234,7 +231,7 @@ def _entry(path: Path) -> FileDigest | None:
 
 def _compare(path: Path, entry: FileDigest, start: int, length: int) -> None:
     reason = _find_difference(path, entry, start, length)
-    if reason and _entry(path) == entry:  # else it was put in place anew meanwhile
+    if reason and _entry(path) == entry:  # otherwise the file was replaced meanwhile
         raise damaged(path, _WHAT, reason)
 
 
@@ -249,7 +246,6 @@ def _find_difference(path: Path, entry: FileDigest, start: int, length: int) -> 
 
 
 def _blocks(path: Path, block: int, first: int, last: int) -> Iterator[bytes]:
-    """The checksums of some blocks of a file, in order."""
     if (last - first) * block >= _PARALLEL and (os.cpu_count() or 1) > 1:
         middle = (first + last) // 2
         with ThreadPoolExecutor(1, thread_name_prefix="headwater-digest") as threads:
@@ -284,12 +280,17 @@ def _check(capture: str, files: object) -> str:
 
 def _identity(path: Path) -> _Identity:
     status = path.stat()
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns  # the last changes with the content, whoever sets the time
+    return (
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )  # the last is the time of the inode, which programs cannot set
 
 
 @contextmanager
 def _is_alone(folder: Path) -> Iterator[None]:
-    """While no other process changes the digests of a folder. Where the file system has no locks, nobody waits."""
+    """Lock the digests of a folder against other processes. On a file system without locks, do nothing."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):

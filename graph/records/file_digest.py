@@ -1,7 +1,7 @@
-"""A SQLite file without checksums in its pages, compared with the digest of its last written state.
+"""Detects damage in a SQLite file, by the digest of its last written state.
 
-Used for the catalog. SQLite does not detect a changed byte of a page, or an older copy of the file. The file changes only by checkpoints,
-which are made here, one process at a time. After each checkpoint the digest of the file is written next to it. The write-ahead log has
+The catalog uses it. SQLite does not detect a changed byte of a page, or an older copy of the file. The file changes only by checkpoints,
+which are made here, one process at a time. After each checkpoint, the digest of the file is written next to it. The write-ahead log has
 checksums of its own. A process that is killed in a checkpoint leaves no digest, and the file is then accepted unchecked. Files larger than
 64 MB are not compared, because every start would wait for the comparison.
 """
@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_MOST_BYTES = 64 << 20  # a twentieth of a second
+_MOST_BYTES = 64 << 20  # hashing them takes a twentieth of a second
 _Identity = tuple[int, int, int, int]
 
 
 class FileAtRest:
-    """See the module's docstring."""
+    """The digest of a SQLite file's last checkpoint, and the checks against it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -32,19 +32,19 @@ class FileAtRest:
 
     @property
     def log_bytes(self) -> int:
-        """Size of the write-ahead log, which a checkpoint brings into the file."""
+        """Return the size of the write-ahead log, which the next checkpoint copies into the file."""
         try:
             return self._path.with_name(f"{self._path.name}-wal").stat().st_size
         except FileNotFoundError:
             return 0
 
     def forget(self) -> None:
-        """Take the file as it is, whatever it is."""
+        """Delete the digest, so that the file is accepted unchecked."""
         with suppress(OSError):
             self._digest.unlink(missing_ok=True)
 
     def is_sound(self) -> bool:
-        """Whether the file is what was written last. The file is read only if it has changed since the last check."""
+        """Return whether the file equals its last written state. The file is read only if it has changed since the last check."""
         identity = self._identity()
         if identity is None or identity == self._sound:
             return True
@@ -53,7 +53,7 @@ class FileAtRest:
             try:
                 stated_digest = self._digest.read_bytes()
             except OSError:
-                return True  # nobody wrote one yet
+                return True  # there is no digest yet
             if identity is None or identity[1] > _MOST_BYTES or stated_digest == self._found():
                 self._sound = identity
                 return True
@@ -61,9 +61,9 @@ class FileAtRest:
 
     @contextmanager
     def changing(self, *, made_anew: bool = False) -> Iterator[None]:
-        """While the file itself changes: by a checkpoint, or the end of the last connection.
+        """Lock the file while a checkpoint, or the end of the last connection, changes it. Then write its digest.
 
-        The digest of a file that is damaged stays what it was, unless the content was `made_anew`.
+        A damaged file keeps its old digest, unless `made_anew` states that its content is new.
         """
         with self._locked(fcntl.LOCK_EX):
             if not made_anew and not self._is_as_stated():
@@ -74,7 +74,7 @@ class FileAtRest:
             after = self._identity()
             if after is not None and after[1] <= _MOST_BYTES:
                 with suppress(OSError):
-                    draft = self._digest.with_suffix(".tmp")  # a process that is killed must leave no half of a digest
+                    draft = self._digest.with_suffix(".tmp")  # a killed process must not leave half a digest
                     draft.write_bytes(self._found())
                     draft.replace(self._digest)
 
@@ -99,7 +99,7 @@ class FileAtRest:
 
     @contextmanager
     def _locked(self, how: int) -> Iterator[None]:
-        """Among processes. Where no file can be made, or locked, nobody changes the file either."""
+        """Lock the file among processes. In a folder that cannot be written, nobody changes the file, and there is no lock."""
         try:
             descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError:

@@ -1,13 +1,13 @@
-"""Numbers groups when they are kept.
+"""Replaces the hashes of groups by small numbers when a capture is kept.
 
-The hash of a key takes eight bytes in every row that refers to its group, a number takes few or none.
+A hash takes eight bytes in every row that refers to the group; a small number takes few or none.
 
-Boundaries that refer to groups are kept first, so groups are numbered from 0 in the order of their first reference. A sink that reads one
-group after the other needs no bytes for them. References to groups have a meaning within a capture only, and the hash is never needed
-again.
+Boundaries that refer to groups are kept first, so groups are numbered from 0 in the order of the first reference. If a sink reads one group
+after the other, its references take no space at all. References to groups have a meaning within a capture only, and the hash is never
+needed again.
 
-Hashes stay for derived groups, because their reference may determine the key, and if more groups exist than fit in memory. A key that is
-one integer without a hash stays too: it often ascends like the records do, and both are then small.
+Hashes are kept for derived groups, because a reference may determine the key, and if more groups exist than fit in memory. A key that is
+one integer without a hash is kept too: it often ascends with the records, and both are then small.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from headwater.graph.associations import NONE, Boundary, Manifest
 from headwater.graph.records.decode import Longs, arrow_of, longs_of
 from headwater.graph.records.tables import referred_names
 
-_ABOVE = ("check", "chosen")  # boundaries above an aggregate, of its groups
-_MOST = 4_000_000  # groups of an operator: their hashes and numbers take 64 MB, and as much again while some are added
-_MOST_TOGETHER = 8_000_000  # groups of all operators of a capture
+_ABOVE = ("check", "chosen")  # boundaries above an aggregate, with a row for each group
+_MOST = 4_000_000  # groups of an operator: their hashes and numbers take 64 MB, and twice that while new groups are added
+_MOST_TOGETHER = 8_000_000  # groups of all operators of a capture together
 
 
 class Numbering:
-    """The numbers of the groups of one capture, which fill up as its boundaries are kept in `order`."""
+    """The numbers of the groups of one capture. Boundaries must be kept in `order`, because each boundary adds numbers."""
 
     def __init__(self, manifest: Manifest) -> None:
         rows = {boundary.boundary: 0 for boundary in manifest.boundaries}
         for segment in manifest.segments:
             rows[segment.boundary] = rows.get(segment.boundary, 0) + segment.rows
-        most: dict[int, int] = {}  # by operator: how many groups it may have
+        most: dict[int, int] = {}  # by operator: upper limit of the number of groups
         for boundary in manifest.boundaries:
             if boundary.recomputed is None and boundary.kind in {"group", "check"}:
                 most[boundary.operator] = min(rows[boundary.boundary], most.get(boundary.operator, _MOST + 1))
@@ -54,7 +54,7 @@ class Numbering:
         self._boundaries = manifest.boundaries
 
     def order(self) -> list[Boundary]:
-        """The boundaries, each after those that refer to its rows where they have groups."""
+        """Return the boundaries, each group boundary after all boundaries that refer to its groups."""
         groups = {boundary.operator: boundary.boundary for boundary in self._boundaries if self._numbered(boundary, "group")}
         after: dict[int, set[int]] = {boundary.boundary: set() for boundary in self._boundaries}
         for boundary in self._boundaries:
@@ -65,21 +65,20 @@ class Numbering:
         by_number = {boundary.boundary: boundary for boundary in self._boundaries}
         try:
             return [by_number[number] for number in TopologicalSorter(after).static_order()]
-        except CycleError:  # no plan is so; the numbers are right in any order
+        except CycleError:  # plans have no cycles; besides, the numbers are right in any order
             return list(self._boundaries)
 
     def referring(self, boundary: Boundary) -> list[str]:
-        """The columns of a kept table that refer to groups with numbers."""
         return list(self._list_references(boundary))
 
     def own(self, boundary: Boundary, columns: Mapping[str, Longs]) -> dict[str, Longs]:
-        """The columns of rows of a boundary, its own groups by their numbers."""
+        """Return the columns of a boundary, with numbers in place of the hashes of its own groups."""
         if not self._numbered(boundary, "group", *_ABOVE):
             return dict(columns)
         return {**columns, "key": self._numbers[boundary.operator].of(columns["key"])}
 
     def others(self, boundary: Boundary, columns: Mapping[str, Longs]) -> dict[str, Longs]:
-        """The columns of rows of a boundary, in the order in which they are kept, the groups that they refer to by their numbers."""
+        """Return the columns of a boundary in kept order, with numbers in place of the hashes of groups to which they refer."""
         reference_columns = self._list_references(boundary)
         return {
             name: self._numbers[reference_columns[name]].of(column) if name in reference_columns else column
@@ -87,15 +86,15 @@ class Numbering:
         }
 
     def is_numbered(self, boundary: Boundary) -> bool:
-        """Whether a boundary is of groups that have numbers here, and refers to no others."""
+        """Return whether a boundary has numbered groups and refers to no other numbered groups."""
         return self._numbered(boundary, "group") and not self._list_references(boundary)
 
     def places(self, boundary: Boundary, keys: Longs) -> npt.NDArray[np.uint32]:
-        """For rows of such a boundary their groups' numbers as they sort: "none" is 0, and each number one more."""
+        """Return the sort keys of groups: 0 for "none", otherwise the number plus one."""
         return self._numbers[boundary.operator].places_of(keys)
 
     def batch(self, boundary: Boundary, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Both of rows that come in any order."""
+        """Return a batch of rows with numbers in place of all group hashes. The rows may be in any order."""
         columns = {name: longs_of(pa.chunked_array([batch.column(name)])) for name in batch.schema.names}
         columns_with_numbers = self.others(boundary, self.own(boundary, columns))
         return pa.RecordBatch.from_arrays([arrow_of(columns_with_numbers[name]) for name in batch.schema.names], schema=batch.schema)
@@ -108,14 +107,14 @@ class Numbering:
 
 
 class _Numbers:
-    """The numbers of one operator's groups, from 0, in the order in which they are asked for."""
+    """The numbers of one operator's groups, from 0, in the order of the first request."""
 
     def __init__(self) -> None:
         self._hashes = np.empty(0, np.int64)  # ascending
         self._numbers = np.empty(0, np.int64)
 
     def of(self, hashes: Longs) -> Longs:
-        """The numbers of groups; "none" stays."""
+        """Return the numbers of groups for their hashes. The reference "none" stays."""
         if not len(hashes):
             return hashes
         numbers, indices = self._find_distinct(hashes)
@@ -132,15 +131,13 @@ class _Numbers:
         return result
 
     def _find_distinct(self, hashes: Longs) -> tuple[Longs, npt.NDArray[np.int32]]:
-        """Return the number of each distinct hash, in the order of first occurrence, and the index of each row's hash among these."""
         encoded = arrow_of(hashes).dictionary_encode()
         numbers = self._number_groups(longs_of(pa.chunked_array([encoded.dictionary])))
         return numbers, np.frombuffer(encoded.indices.buffers()[1], np.int32)[encoded.indices.offset :][: len(hashes)]
 
     def _number_groups(self, distinct: Longs) -> Longs:
-        """Return the numbers of distinct groups. New groups get the next numbers."""
         order = np.argsort(distinct)
-        ascending = distinct[order]  # what is looked for in order lies near what was looked for before
+        ascending = distinct[order]  # searches in ascending order hit the processor's cache
         places = np.searchsorted(self._hashes, ascending)
         is_known = np.append(self._hashes, NONE)[places] == ascending
         is_known &= ascending != NONE

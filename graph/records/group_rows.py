@@ -1,8 +1,8 @@
-"""Sorts rows of groups by the group's number, for rows that come in the order of their records.
+"""Sorts rows by the number of their group, for rows that come in the order of their records.
 
 A task reads its records in order, so only the group is left to sort by. Blocks of rows are sorted by the digits of small numbers (radix),
 within the cache of the processor. These runs are merged by counting, a range of groups at a time, without further comparisons. Runs that do
-not fit in memory are files, and are read as the merge reaches them.
+not fit in memory are files, which are read as the merge reaches them.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class GroupedRows:
         self._runs: list[_Reader] = []
 
     def add(self, numbers: Numbers, columns: Sequence[Longs]) -> bool:
-        """Take the rows of groups by number, with the columns that they have besides.
+        """Add rows: the number of each row's group, and its other columns. Return false if the rows are not in order.
 
-        False where rows do not come in the order of these columns: then none of them can be sorted here.
+        The rows must ascend by the other columns. Otherwise this class cannot sort any of them.
         """
         if not len(numbers):
             return True
@@ -54,10 +54,10 @@ class GroupedRows:
         return True
 
     def sorted(self) -> Iterator[tuple[Longs, list[Longs]]]:
-        """All rows, ascending by group and then by the columns, in parts. Can be asked once."""
+        """Yield all rows, ascending by group and then by the other columns, in parts. Can be called once."""
         for first, after in _ranges(self._totals, self._at_once):
             pieces = (piece for run in self._runs if len((piece := run.until(after)).groups))
-            if after - first == 1:  # perhaps more rows than fit in memory
+            if after - first == 1:  # one group may have more rows than fit in memory
                 yield from ((piece.repeated(), list(piece.columns)) for piece in pieces)
             elif merged_pieces := list(pieces):
                 yield _merge_runs(merged_pieces, self._totals[first:after], first)
@@ -70,22 +70,21 @@ class GroupedRows:
 
 
 class _Run(NamedTuple):
-    """Rows ascending by group: the groups that there are, how many rows each has, and the columns."""
+    """Rows in ascending order of groups: the distinct groups, the number of rows of each group, and the columns."""
 
     groups: Numbers
     counts: Longs
     columns: Sequence[Longs]
 
     def repeated(self) -> Longs:
-        """The group of each row."""
         return np.repeat(self.groups, self.counts).astype(np.int64)
 
 
 class _Reader(Protocol):
-    """Gives the rows of a run, from its begin on."""
+    """Reads the rows of a run, from the start."""
 
     def until(self, after: int) -> _Run:
-        """The next rows, of groups below a number."""
+        """Return the next rows, up to the group with the number `after` (excluded)."""
 
 
 class _RunInMemory:
@@ -114,7 +113,7 @@ class _StoredRun:
                     np.ascontiguousarray(part).tofile(file)
 
     def until(self, after: int) -> _Run:
-        most = min(self._groups - self._group, after - self._before)  # each group is there once
+        most = min(self._groups - self._group, after - self._before)  # a run has each group once
         self._before = after
         if not most:
             return _Run(np.empty(0, np.uint32), np.empty(0, np.int64), [])
@@ -141,7 +140,7 @@ def _sorted_run(numbers: Numbers, columns: Sequence[Longs]) -> _Run:
 
 
 def _ranges(totals: Longs, at_once: int) -> Iterator[tuple[int, int]]:
-    """Ranges of groups that have so many rows together; a group that has more is one of its own."""
+    """Yield ranges of groups with at most `at_once` rows together. A larger group is a range of its own."""
     ends = np.cumsum(totals)
     first = rows_before = 0
     while first < len(totals):
@@ -151,7 +150,7 @@ def _ranges(totals: Longs, at_once: int) -> Iterator[tuple[int, int]]:
 
 
 def _merge_runs(pieces: Sequence[_Run], totals: Longs, first: int) -> tuple[Longs, list[Longs]]:
-    """The rows of all pieces: of each group those of the first piece, then those of the second, and so on."""
+    """Merge the rows of all pieces by group. Within a group, rows keep the order of the pieces."""
     next_places = np.cumsum(totals) - totals  # where the next row of each group goes
     columns = [np.empty(int(totals.sum()), np.int64) for _ in pieces[0].columns]
     for piece in pieces:

@@ -1,7 +1,6 @@
-"""Values of segment rows that are in no column: the file and row, the range of a partition, the row's own reference.
+"""Computes column values that segments do not contain: file and row, the range of a window partition, and the row's own reference.
 
-Rows come part after part, as large segments are read, and a part knows nothing of the others. A partition of a window may span any number
-of parts. To find its end, later parts are read ahead.
+Large segments are read in parts. A partition of a window may span any number of parts, so later parts are read ahead to find its end.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from headwater.graph.records.decode import Longs
 from headwater.graph.records.safe_names import uri_of
 
 Columns = Mapping[str, Longs]
-Part = tuple[int, Columns]  # the number of rows, and their columns
+Part = tuple[int, Columns]  # number of rows, and the columns
 OfPart = Callable[[int, int, Columns], dict[str, Longs]]
 _LONGEST = POSITION_MASK  # bytes of a range; a file is no longer
 
 
 def own_columns(boundary: Boundary, segment: Segment, files: Mapping[str, int], again: Callable[[], Iterator[Part]]) -> OfPart:
-    """Return a function for the implied columns of a part: from the number of its first row, its number of rows, and its columns.
+    """Return a function that computes the missing columns of a part, from its first row number, its number of rows, and its columns.
 
-    `again` reads the segment from its beginning.
+    `again` reads the segment from its start.
 
     Raises:
-        InvalidCaptureError: the segment does not place its rows. The returned function raises it too.
+        InvalidCaptureError: the segment does not state the places of its rows. The returned function raises it too.
     """
     if boundary.kind == "sink":
         return _Placed(segment, files).of
@@ -44,7 +43,7 @@ def own_columns(boundary: Boundary, segment: Segment, files: Mapping[str, int], 
 
 
 class _Placed:
-    """File and row of each record, from the runs of the footer; the row as it is stated, where it is."""
+    """Computes file and row of each record from the runs of the footer. A stated row takes precedence."""
 
     def __init__(self, segment: Segment, files: Mapping[str, int]) -> None:
         footer = segment.footer
@@ -77,7 +76,7 @@ class _Placed:
 
 
 class _Partitions:
-    """Own reference of each row, the range of its partition, the neighbours of equal key; and how far those of equal rank reach in it."""
+    """Computes each row's own reference, the range of its window partition, and the number of rows with its rank or a lower one."""
 
     def __init__(self, segment: Segment, again: Callable[[], Iterator[Part]]) -> None:
         self._segment = segment
@@ -99,17 +98,20 @@ class _Partitions:
 
 
 class _Reach:
-    """Where neighbours of equal values begin, and how many they are, of rows that are read part after part."""
+    """Finds runs of equal neighbouring values in rows that are read part after part."""
 
     def __init__(self, parts: Iterator[Sequence[Longs]]) -> None:
         self._parts = parts
-        self._starts = np.empty(0, np.int64)  # of neighbours that are not passed yet, ascending
+        self._starts = np.empty(0, np.int64)  # starts of runs that are still to be returned, ascending
         self._rows = 0
         self._last: list[int] | None = None
         self._done = False
 
     def of(self, first: int, after: int) -> tuple[Longs, Longs]:
-        """For the rows from `first` to `after`, later ones at each call, the begin and the number of each one's neighbours."""
+        """Return the start and length of the run to which each row from `first` to `after` (excluded) belongs.
+
+        Each call must ask for later rows than the call before.
+        """
         while not self._done and (not len(self._starts) or int(self._starts[-1]) < after):
             self._read()
         self._starts = self._starts[max(0, int(np.searchsorted(self._starts, first, "right")) - 1) :]
@@ -125,14 +127,14 @@ class _Reach:
             return
         starts, _ = runs(*columns)
         if self._last == [int(column[0]) for column in columns]:
-            starts = starts[1:]  # neighbours of the last part go on
+            starts = starts[1:]  # the run at the end of the last part continues
         self._last = [int(column[-1]) for column in columns]
         self._starts = np.concatenate((self._starts, starts + self._rows))
         self._rows += len(columns[0])
 
 
 def runs(*columns: Longs) -> tuple[Longs, Longs]:
-    """Where neighbours of equal values begin, and how many they are."""
+    """Return the starts and lengths of runs of equal neighbouring values."""
     count = len(columns[0])
     is_start = np.ones(count, np.bool_)
     if count:
@@ -142,10 +144,10 @@ def runs(*columns: Longs) -> tuple[Longs, Longs]:
 
 
 def _checked_places(segment: Segment, columns: Columns, most: int) -> Longs:
-    """The places that a segment states, which came from a stranger's program.
+    """Return the places that a segment states. They come from another program, so they are checked.
 
     Raises:
-        InvalidCaptureError: it states none, or one that cannot be.
+        InvalidCaptureError: the segment states no place, or an impossible place.
     """
     for name, greatest in (("place", most), ("length", _LONGEST)):
         column = columns.get(name)

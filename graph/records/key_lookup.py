@@ -1,6 +1,6 @@
 """Reads rows of a kept table by key: the few row groups that may contain them, and a binary search in each.
 
-Traces ask a table for a few keys many times. Footers and the row groups read last stay in memory, for each state of a file: its inode,
+A trace reads few keys of a table many times. Footers and the row groups read last stay in memory, for each state of a file: its inode,
 length and modification time. The key is the column by which the table is sorted; for a sink it is the file and row.
 """
 
@@ -20,19 +20,19 @@ from headwater.graph.records.decode import Longs, longs_of
 from headwater.graph.records.digests import check_file, check_part, compare_anew
 from headwater.graph.records.layout import reading
 
-PLACE = ["file", "row"]  # the columns of a sink that are its key
+PLACE = ["file", "row"]  # the columns that form the key of a sink
 _FOOTERS = 256
 _BYTES = 64 << 20
-_CHECKED = 32 << 20  # bytes of a table that is read once more than need be, to see that it is sound
+_CHECKED = 32 << 20  # bytes of a table without a digest that is read once completely, to check it
 _TAIL = 8  # bytes: the length of the footer, and the mark of the format
-_MOST_GROUPS = 128  # row groups read for one question; who needs more of a table is better served by a scan of it
+_MOST_GROUPS = 128  # row groups read for one question; beyond them, a scan of the table is faster
 
 _Key = tuple[str, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Footer:
-    """The least and the greatest possible key of each row group, from the footer."""
+    """The least and the greatest possible key of each row group, from the footer of a Parquet file."""
 
     metadata: pq.FileMetaData
     names: Sequence[str]
@@ -45,7 +45,7 @@ class _Footer:
 
 
 class KeptTables:
-    """See the module's docstring. Safe to use from several threads."""
+    """Reads rows of kept tables by key, with a cache. Safe to use from several threads."""
 
     def __init__(self, *, most_bytes: int = _BYTES) -> None:
         self._lock = threading.Lock()
@@ -56,12 +56,13 @@ class KeptTables:
         self._most_bytes = most_bytes
 
     def find(self, path: Path, keys: Longs, columns: Sequence[str], *, most: int) -> tuple[Longs, dict[str, Longs]] | None:
-        """The rows of these keys (ascending, each once), in the table's order: the key of each, and `columns`.
+        """Return the rows with these keys, in the order of the table: the key of each row, and `columns`.
 
-        A sink's keys are `place_key`s. None where that would be more than `most` rows, or too large a part of the table to be read so.
+        `keys` are ascending and distinct; those of a sink are `place_key`s. None if there are more than `most` rows, or if a scan of the
+        table is cheaper.
 
         Raises:
-            DamagedError: the file is not what was written, as far as it was read.
+            DamagedError: a part that was read is damaged.
         """
         with reading(path):
             return self._find(path, keys, columns, most)
@@ -88,16 +89,16 @@ class KeptTables:
                 for name, column in zip(columns, self._columns(file, footer, group, columns), strict=True):
                     parts[name].append(column[rows])
         if _as_it_is(path) != file:
-            return None  # it was put in place anew meanwhile
+            return None  # the file was replaced meanwhile
         return _joined(places), {name: _joined(arrays) for name, arrays in parts.items()}
 
     def check(self, path: Path) -> None:
-        """See that a table is sound before the database reads it, which looks at no checksum. Once for each file.
+        """Check the checksum of a table before the database reads it, once for each file. DuckDB does not check page checksums.
 
-        A table of an earlier release, which has no digest, is read where it is not large.
+        A small table of an earlier release has no digest, and is checked by reading all of it.
 
         Raises:
-            DamagedError: the file is not what was written.
+            DamagedError: the file is damaged.
         """
         with reading(path):
             file = _as_it_is(path)
@@ -115,11 +116,10 @@ class KeptTables:
 
     @property
     def bytes_kept(self) -> int:
-        """Return the bytes of tables in memory."""
         return self._bytes
 
     def _footer(self, file: _Key) -> _Footer | None:
-        """None: the statistics do not tell where keys are."""
+        """Return the key ranges of a table's row groups. None if the statistics do not limit keys."""
         with self._lock:
             if file in self._footers:
                 self._footers.move_to_end(file)
@@ -168,10 +168,10 @@ class KeptTables:
 
 
 def check_table(path: Path) -> None:
-    """Compare a kept table with its digest; without one, read all of it, page by page, with the checksums that it has.
+    """Compare a kept table with its digest. A table without a digest is read completely, with its page checksums.
 
     Raises:
-        DamagedError: the file is missing, cut, or not what was written.
+        DamagedError: the file is missing, incomplete or damaged.
     """
     with reading(path):
         if compare_anew(path):
@@ -182,7 +182,6 @@ def check_table(path: Path) -> None:
 
 
 def _check_footer(file: _Key) -> None:
-    """Compare what a footer is read from."""
     path, _, size, _ = file
     with Path(path).open("rb") as stream:
         stream.seek(max(0, size - _TAIL))
@@ -197,7 +196,7 @@ def _as_it_is(path: Path) -> _Key:
 
 
 def place_key(file: Longs, row: Longs) -> Longs:
-    """A record's place as one number."""
+    """Return file and row of a record as one number."""
     return (file << POSITION_BITS) | row
 
 
@@ -209,19 +208,19 @@ def _footer_of(metadata: pq.FileMetaData) -> _Footer | None:
         for place in range(keys):
             statistics = metadata.row_group(group).column(place).statistics
             if not metadata.row_group(group).num_rows:
-                bounds[:, group, place] = 1, 0  # no key lies between
+                bounds[:, group, place] = 1, 0  # an empty range
             elif statistics is None or not statistics.has_min_max:
                 return None
             else:
                 bounds[:, group, place] = statistics.min, statistics.max
     if keys == 1:
         return _Footer(metadata, names, *bounds[:, :, 0])
-    # A row's bounds hold for all files of its group together, so these are wider than need be, never too narrow.
+    # Bounds of a row hold for all files of the row group, so they are too wide at worst.
     return _Footer(metadata, names, *(place_key(end[:, 0], end[:, 1]) for end in bounds))
 
 
 def _select_present(present_keys: Longs, keys: Longs) -> Longs:
-    """The places in `held`, which ascends, of what is among `keys`."""
+    """Return the indexes in `present_keys` (ascending) of values that are in `keys`."""
     if len(keys) == 1:
         first_index, end_index = np.searchsorted(present_keys, keys[0], "left"), np.searchsorted(present_keys, keys[0], "right")
         return np.arange(first_index, end_index, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The names of the files in the folder of a kept capture."""
+"""Names and formats of the files in the folder of a kept capture."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from headwater.graph.records.safe_names import FileBlock, uri_of
 _WHAT = "The association file"
 MANIFEST = "manifest.json"
 FILES = "files.json"
-BRIEF = "brief.json"  # of a capture with many files: the manifest without its lists
-LISTS = "lists.db"  # and these lists (see `lists`)
+BRIEF = "brief.json"  # the manifest of a capture with many files, without its lists
+LISTS = "lists.db"  # the lists of a capture with many files (see `lists`)
 CATALOG = "catalog.db"  # next to the tenants' folders
 
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """A file that a capture wrote, with the number of its records, and the task attempt that wrote it (None in older captures)."""
+    """A file that a capture wrote, with its number of records and the task attempt that wrote it (None in older captures)."""
 
     block: FileBlock
     rows: int
@@ -32,37 +32,31 @@ class KeptFile:
 
 
 def boundary_name(boundary: int) -> str:
-    """The name of a boundary's Parquet file."""
     return f"b{boundary}.parquet"
 
 
 def manifest_text(manifest: Manifest) -> bytes:
-    """A manifest as it is kept."""
+    """Return the content of `manifest.json`."""
     return json.dumps(manifest.to_json(), ensure_ascii=False).encode()
 
 
 def files_text(files: Sequence[KeptFile]) -> bytes:
-    """The files that a capture wrote, as they are kept."""
+    """Return the content of `files.json`: the files that a capture wrote."""
     return json.dumps([[*file.block, file.rows, file.attempt] for file in files], ensure_ascii=False).encode()
 
 
 def read_files(folder: Path) -> list[KeptFile]:
-    """The files that a kept capture wrote.
-
-    Raises:
-        DamagedError: the list is missing, or not what was written.
-    """
     with reading(folder / FILES):
         entries = json.loads(read_checked(folder / FILES))
         return [KeptFile(FileBlock(uri_of(entry[0]), *entry[1:3]), *entry[3:]) for entry in entries]
 
 
 def read_manifest(folder: Path, name: str = MANIFEST) -> Manifest:
-    """The manifest of a kept capture, or the brief one.
+    """Read the manifest of a kept capture, or its brief manifest.
 
     Raises:
-        FileNotFoundError: nothing is kept of it.
-        DamagedError: the file is not what was written.
+        FileNotFoundError: the capture is not kept.
+        DamagedError: the file is damaged.
     """
     path = folder / name
     with reading(path, absent=folder.is_dir()):
@@ -71,7 +65,7 @@ def read_manifest(folder: Path, name: str = MANIFEST) -> Manifest:
 
 @contextmanager
 def reading(path: Path, *, absent: bool = True) -> Iterator[None]:
-    """Faults that a damaged file of a kept capture gives, by its name. `absent`: a file that is missing is one, too.
+    """Turn errors of a damaged file into `DamagedError`. With `absent`, a missing file counts as damaged.
 
     Raises:
         DamagedError: the file is damaged.

@@ -1,7 +1,7 @@
-"""The files that a capture read and wrote: a few in memory, many in a file of their own next to the manifest.
+"""The files that a capture read and wrote. Short lists are in memory, long lists are in a SQLite file next to the manifest.
 
-Traces need the few files with their records, although a capture may have read a hundred thousand. An index finds files by ordinal, place or
-block. All files are read only to iterate over them.
+A trace needs the few files of its records, even if a capture read a hundred thousand. An index finds files by ordinal, index or block. A
+long list is read completely only to iterate over it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from headwater.graph.records.layout import BRIEF, LISTS, KeptFile, manifest_text
 from headwater.graph.records.safe_names import FileBlock, block_at, uri_of
 from headwater.graph.storage.addresses import other_spellings
 
-_ROWS = "rows"  # of a boundary in a brief manifest
-MANY = 500  # files, splits and segments together: a manifest with more of them is read without them
+_ROWS = "rows"  # key of a boundary's number of rows in a brief manifest
+MANY = 500  # files, splits and segments together; beyond this, they are stored outside of the manifest
 _SCHEMA = (
     """CREATE TABLE source (source INTEGER NOT NULL, ordinal INTEGER NOT NULL, ordinals INTEGER NOT NULL, uri TEXT NOT NULL,
       length INTEGER NOT NULL, modified INTEGER NOT NULL, path TEXT NOT NULL, partition TEXT NOT NULL, extra TEXT NOT NULL,
@@ -49,52 +49,52 @@ class SourceFiles(Protocol):
     """The files that a source read, in the order of their ordinals."""
 
     def __len__(self) -> int:
-        """Number of files."""
+        """Return the number of files."""
 
     def __iter__(self) -> Iterator[SourceFile]:
-        """All of them."""
+        """Iterate over the files."""
 
     @property
     def by_path(self) -> bool:
-        """Whether the ordinals follow the paths."""
+        """Return whether the order of ordinals is the order of paths."""
 
     def at(self, ordinal: int) -> SourceFile | None:
-        """The file that an ordinal is one of."""
+        """Return the file to which an ordinal belongs."""
 
     def of(self, block: FileBlock) -> SourceFile | None:
-        """The file of a block."""
+        """Return the file with this block."""
 
     def first(self, most: int) -> Sequence[SourceFile]:
-        """The first of them, `most` at the most."""
+        """Return the first files, at most `most`."""
 
     def split(self, ordinal: int) -> Split | None:
-        """The split of an ordinal."""
+        """Return the split with this ordinal."""
 
     def splits(self, file: SourceFile) -> list[Split]:
-        """Return the splits in which a file was read, as far as they are known."""
+        """Return the recorded splits of a file."""
 
 
 class WrittenFiles(Protocol):
-    """The files that a capture wrote, by their place among them."""
+    """The files that a capture wrote, by index."""
 
     def __len__(self) -> int:
-        """Number of files."""
+        """Return the number of files."""
 
     def __getitem__(self, place: int, /) -> KeptFile:
-        """The file at a place."""
+        """Return the file with this index."""
 
     def __iter__(self) -> Iterator[KeptFile]:
-        """All of them."""
+        """Iterate over the files."""
 
     def first(self, most: int) -> Sequence[KeptFile]:
-        """The first of them, `most` at the most."""
+        """Return the first files, at most `most`."""
 
     def place_of(self, block: FileBlock) -> int | None:
-        """Where a block stands among them."""
+        """Return the index of the file with this block."""
 
 
 class FewSourceFiles:
-    """Source files in a manifest."""
+    """The files of a source, listed in the manifest."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -130,7 +130,7 @@ class FewSourceFiles:
 
 
 class FewWrittenFiles:
-    """The files of a capture that wrote few."""
+    """The written files of a capture with few files."""
 
     def __init__(self, files: Sequence[KeptFile]) -> None:
         self._files = files
@@ -156,13 +156,12 @@ class FewWrittenFiles:
 
 
 class _Stored:
-    """A file of lists. It is opened for each question, because a trace asks a capture rarely, and there may be many captures."""
+    """A SQLite file with long lists. It is opened for each query, because there may be many captures and few queries for each."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def check(self) -> None:
-        """See that the file is whole."""
         if (problems := self._rows("PRAGMA quick_check(1)")) != [("ok",)]:
             raise damaged(self._path, "The association file", str(problems[0][0]).splitlines()[0])
         self._rows("SELECT count(*) FROM told")  # an empty file is a database without tables
@@ -179,7 +178,7 @@ class _Stored:
 
 
 class ManySourceFiles(_Stored):
-    """Source files outside of the manifest."""
+    """The files of a source, listed in a SQLite file."""
 
     def __init__(self, path: Path, source: int) -> None:
         super().__init__(path)
@@ -229,7 +228,7 @@ class ManySourceFiles(_Stored):
 
 
 class ManyWrittenFiles(_Stored):
-    """The files of a capture that wrote many, or whose manifest is read without its sources."""
+    """The written files of a capture with many files, listed in a SQLite file."""
 
     def __len__(self) -> int:
         return self._count
@@ -258,12 +257,12 @@ class ManyWrittenFiles(_Stored):
 
 
 def is_long(manifest: Manifest, files: Sequence[KeptFile]) -> bool:
-    """Whether a capture has so many files that its manifest is better read without them."""
+    """Return whether a capture has so many files that its lists are stored outside of the manifest."""
     return len(files) + len(manifest.segments) + sum(len(source.files) + len(source.splits) for source in manifest.sources) > MANY
 
 
 def shortened(manifest: Manifest) -> Manifest:
-    """Return a manifest without the lists that grow with its files. For its segments it has the number of rows of each boundary."""
+    """Return a manifest without the lists of files, splits and segments. It has the number of rows of each boundary instead."""
     rows = rows_of_segments(manifest)
     boundaries = tuple(
         replace(boundary, extra={**boundary.extra, _ROWS: rows.get(boundary.boundary, 0)}) for boundary in manifest.boundaries
@@ -273,7 +272,7 @@ def shortened(manifest: Manifest) -> Manifest:
 
 
 def rows_of_segments(manifest: Manifest) -> dict[int, int]:
-    """Return the number of written rows of each boundary."""
+    """Return the number of rows of each boundary, from the manifest's list of segments."""
     counts = {boundary.boundary: 0 for boundary in manifest.boundaries}
     for segment in manifest.segments:
         counts[segment.boundary] = counts.get(segment.boundary, 0) + segment.rows
@@ -281,14 +280,14 @@ def rows_of_segments(manifest: Manifest) -> dict[int, int]:
 
 
 def stated_rows(brief: Manifest) -> dict[int, int] | None:
-    """Return the number of written rows of each boundary from a manifest without lists. None if an earlier release kept it."""
+    """Return the number of rows of each boundary from a brief manifest. None if an earlier release wrote it without these numbers."""
     stated_counts = {boundary.boundary: boundary.extra.get(_ROWS) for boundary in brief.boundaries}
     known_counts = {number: count for number, count in stated_counts.items() if isinstance(count, int)}
     return known_counts if len(known_counts) == len(stated_counts) else None
 
 
 def keep_lists(manifest: Manifest, files: Sequence[KeptFile], folder: Path) -> None:
-    """Write what traces read of a capture with many files, durably; nothing of one with few."""
+    """Write the lists and the brief manifest of a capture with many files. Do nothing for other captures."""
     if not is_long(manifest, files):
         return
     draft = folder / f".{LISTS}.{uuid4().hex}"
@@ -298,11 +297,11 @@ def keep_lists(manifest: Manifest, files: Sequence[KeptFile], folder: Path) -> N
         draft.replace(folder / LISTS)
     finally:
         draft.unlink(missing_ok=True)
-    write_durably(folder / BRIEF, manifest_text(shortened(manifest)))  # last: with it the lists count
+    write_durably(folder / BRIEF, manifest_text(shortened(manifest)))  # last, because readers look for this file
 
 
 def keep_missing_lists(manifest: Manifest, files: Sequence[KeptFile], folder: Path) -> None:
-    """Write the lists of a capture, if an earlier release kept it without lists, or they are damaged."""
+    """Write the lists of a capture if they are damaged, or if an earlier release kept it without lists."""
     if is_long(manifest, files) and not _has_sound_lists(folder):
         with changing(folder, (LISTS, BRIEF)):
             keep_lists(manifest, files, folder)
@@ -318,9 +317,9 @@ def _has_sound_lists(folder: Path) -> bool:
 
 
 def write_lists(path: Path, manifest: Manifest, files: Iterable[KeptFile]) -> None:
-    """Make the file of lists of a capture, in a place where there is none."""
+    """Write the lists of a capture into a new SQLite file."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        database.execute("PRAGMA journal_mode = OFF")  # it is a draft until it is moved into its place
+        database.execute("PRAGMA journal_mode = OFF")  # a crash only leaves a draft
         database.execute("PRAGMA synchronous = OFF")
         database.execute("BEGIN")
         for statement in _SCHEMA:
@@ -336,21 +335,16 @@ def write_lists(path: Path, manifest: Manifest, files: Iterable[KeptFile]) -> No
 
 
 def check_lists(path: Path) -> None:
-    """See that a file of lists is whole.
-
-    Raises:
-        DamagedError: it is damaged or missing.
-    """
     _Stored(path).check()
 
 
 def block_of_source(file: SourceFile) -> FileBlock:
-    """The block that a file was when it was read."""
+    """Return the block of a file as the run read it."""
     return block_at(file.path, file.length, file.modified)
 
 
 def listed_by_path(files: Iterable[SourceFile]) -> bool:
-    """Whether ordinals follow the paths."""
+    """Return whether the order of ordinals is the order of paths."""
     sorted_files = sorted(files, key=lambda file: file.path)
     return all(earlier.ordinal < after.ordinal for earlier, after in pairwise(sorted_files))
 
@@ -373,6 +367,6 @@ def _written(row: tuple[Any, ...]) -> KeptFile:
 
 
 def _spelt(block: FileBlock) -> tuple[str, Sequence[object]]:
-    """A block by every spelling of its URI: lists that an earlier release wrote have the one that the program used."""
+    """Return an SQL condition for a block by every spelling of its URI. Earlier releases stored the spelling of the program."""
     uris = [block.path, *other_spellings(block.path)]
     return f"({', '.join('?' * len(uris))})", [*uris, *block[1:]]

@@ -1,7 +1,7 @@
-"""Files in another place than where a capture wrote them: an unknown program renamed, moved or copied them.
+"""Finds the written files that other programs renamed, moved or copied to another place.
 
 Traces and the graph use it through the catalog. A rename keeps the name, the length and the modification time of a file, or at least two of
-the three. The catalog finds files by these, from an index. The files themselves are never read.
+them. The catalog finds files by these, from an index. The files themselves are never read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from headwater.graph.records.batches import batched
 from headwater.graph.records.safe_names import FINE_SCHEMES, FileBlock, keeps_milliseconds
 
-_BATCH = 200  # blocks a statement: four parameters each, far below SQLite's limit
+_BATCH = 200  # blocks per statement: four parameters each, far below SQLite's limit
 # Spark, Delta and Iceberg put a UUID into the name of each file.
 _UNIQUE = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32}")
 
@@ -26,16 +26,16 @@ Rows = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 
 
 class Evidence(StrEnum):
-    """How surely a file is one that a capture wrote elsewhere."""
+    """How certain it is that a file is a moved or copied file of a capture."""
 
-    CERTAIN = "certain"  # one written file alone has its name, length and time
-    LIKELY = "likely"  # one written file has its name, which is unique, and its length
-    UNKNOWN = "unknown"  # several files have them, or a change of the file would look the same
+    CERTAIN = "certain"  # exactly one written file has the same name, length and time
+    LIKELY = "likely"  # exactly one written file has the same unique name and length
+    UNKNOWN = "unknown"  # several files match, or a changed file would look the same
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The written files that a file may be, one unless the evidence is `UNKNOWN`; `shared` names the properties that are equal."""
+    """The written files that a moved file may be: one, or several if the evidence is `UNKNOWN`. `shared` names the equal properties."""
 
     evidence: Evidence
     written: Sequence[FileBlock]
@@ -44,9 +44,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The capture `writer` of a job (namespace and name) wrote files of a dataset which the capture `reader` read as files of another one.
+    """A flow by moved files: the capture `writer` wrote a dataset, and the capture `reader` read its files as files of another dataset.
 
-    `output` and `read` are the numbers of both datasets, `dataset` is the namespace and name of the second. `at`: when both had ended.
+    `output` and `read` are the numbers of both datasets; `dataset` is the namespace and name of the second. `at` is the time when both
+    captures had ended.
     """
 
     job: tuple[str, str]
@@ -59,7 +60,7 @@ class Flow:
 
 
 def identify(block: FileBlock, written: Collection[FileBlock]) -> Move | None:
-    """Choose among written files of the same length those that a file is, or may be. None if there are none."""
+    """Return the written files that a file is, or may be, among files of the same length. None if there are none."""
     same_time = [candidate for candidate in written if candidate.modified == block.modified]
     same_files = [candidate for candidate in same_time if leaf_of(candidate) == leaf_of(block)]
     if len(same_files) > 1:  # one name in several partitions
@@ -68,18 +69,18 @@ def identify(block: FileBlock, written: Collection[FileBlock]) -> Move | None:
         is_certain = len(same_files) == 1 and (keeps_milliseconds(block.path) or _is_unique(block))
         return Move(Evidence.CERTAIN if is_certain else Evidence.UNKNOWN, same_files, "name, length and time")
     renamed = same_time if keeps_milliseconds(block.path) else []
-    if renamed:  # small files of one length, written in one millisecond, are no rarity
+    if renamed:  # small files of equal length are often written in the same millisecond
         return Move(Evidence.UNKNOWN, renamed, "length and time")
     copies = [candidate for candidate in written if leaf_of(candidate) == leaf_of(block) and candidate.modified < block.modified]
     if not copies:
         return None
-    # A store of objects has no rename: each copy gets a time of its own.
+    # Object stores have no rename, and each copy has a new time.
     is_certain = len(copies) == 1 and not keeps_milliseconds(block.path) and _is_unique(block)
     return Move(Evidence.LIKELY if is_certain else Evidence.UNKNOWN, copies, "name and length")
 
 
 def name_key(tenant: str, block: FileBlock) -> int:
-    """Return the key of a file in the indexes: a hash of tenant, name and length. Odd for a unique name, 0 for no file."""
+    """Return the index key of a file: a hash of tenant, name and length. Odd for a unique name, 0 if there is no file."""
     if block.length <= 0 or block.modified <= 0:
         return 0  # keys of tables and positions of streams
     text = f"{tenant}\0{block.length}\0{leaf_of(block)}".encode("utf-8", "surrogatepass")
@@ -87,23 +88,22 @@ def name_key(tenant: str, block: FileBlock) -> int:
 
 
 def leaf_of(block: FileBlock) -> str:
-    """The last part of a file's path."""
     return block.path.rpartition("/")[2]
 
 
 class KnownMoves:
-    """Questions about moved files; `rows` answers a statement of the catalog."""
+    """Queries for moved files. `rows` runs an SQL statement on the catalog."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def origins(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, Move]:
-        """Return, for the blocks that no capture wrote, the written files elsewhere that each may be."""
+        """Return the written files that each block may be a moved or copied file of. Blocks that a capture wrote are left out."""
         moves = {block: identify(block, candidates) for block, candidates in self._find_alike(tenant, blocks).items()}
         return {block: move for block, move in moves.items() if move is not None}
 
     def destinations(self, tenant: str, blocks: Collection[FileBlock]) -> dict[FileBlock, Move]:
-        """Return the files that captures read and none wrote, if they may be one of these written blocks."""
+        """Return the blocks that captures read and no capture wrote, and that may be moved or copied files of `blocks`."""
         read_blocks: dict[FileBlock, None] = {}
         for part in batched([block for block in dict.fromkeys(blocks) if name_key(tenant, block)], _BATCH):
             values = [value for block in part for value in _parameters(tenant, block)]
@@ -113,14 +113,12 @@ class KnownMoves:
         return {block: move for block, move in self.origins(tenant, read_blocks).items() if wanted_blocks.intersection(move.written)}
 
     def flows(self, tenant: str, capture: str) -> list[Flow]:
-        """Return the flows by moved files between a capture and others. Both captures of a flow return it."""
         moved_blocks = self._rows(f"{_WROTE} {_READ_ELSEWHERE}", [tenant, capture, *[tenant] * 3])
         read_moves = _select_certain(self._find_candidates(_READ_BY, [tenant, capture], tenant))
         written_moves = _select_certain(self._find_alike(tenant, (FileBlock(*row) for row in moved_blocks)))
         return list(self._find_flows(tenant, read_moves, readers=capture) | self._find_flows(tenant, written_moves, writers=capture))
 
     def _find_flows(self, tenant: str, origins: Mapping[FileBlock, FileBlock], *, writers: str = "", readers: str = "") -> dict[Flow, None]:
-        """Return the flows by moved files. `writers` and `readers` are one capture to which they are limited, or empty."""
         wrote = self._find_ends(_WRITERS, tenant, origins.values(), writers)
         read_by = self._find_ends(_READERS, tenant, [block for block, origin in origins.items() if origin in wrote], readers)
         found: dict[Flow, None] = {}
@@ -130,7 +128,6 @@ class KnownMoves:
         return found
 
     def _find_ends(self, asked: str, tenant: str, blocks: Iterable[FileBlock], capture: str) -> dict[FileBlock, list[tuple[Any, ...]]]:
-        """Return what a statement answers about each block. `capture` limits it to one capture, unless it is empty."""
         ends_by_block: dict[FileBlock, list[tuple[Any, ...]]] = {}
         for part in batched(dict.fromkeys(blocks), _BATCH):
             values = [value for block in part for value in _parameters(tenant, block)]
@@ -139,14 +136,12 @@ class KnownMoves:
         return ends_by_block
 
     def _find_alike(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, list[FileBlock]]:
-        """Return the written files elsewhere that are like each block in two properties, for the blocks that no capture wrote."""
         blocks_alike: dict[FileBlock, list[FileBlock]] = {}
         for part in batched([block for block in dict.fromkeys(blocks) if name_key(tenant, block)], _BATCH):
             blocks_alike |= self._find_candidates(_given(part), [value for block in part for value in _parameters(tenant, block)], tenant)
         return blocks_alike
 
     def _find_candidates(self, asked: str, values: Sequence[object], tenant: str) -> dict[FileBlock, list[FileBlock]]:
-        """Return possible written files for the blocks of a table `asked`."""
         candidates: dict[FileBlock, list[FileBlock]] = {}
         for row in self._rows(f"{asked} {_WRITTEN_ELSEWHERE}", [*values, *[tenant] * 6]):
             candidates.setdefault(FileBlock(*row[:3]), []).append(FileBlock(*row[3:]))
@@ -154,7 +149,7 @@ class KnownMoves:
 
 
 def enter_read(database: sqlite3.Connection, tenant: str, read: Iterable[tuple[FileBlock, int]]) -> None:
-    """Enter blocks that a capture read, each with the number of the dataset that it was read as. Their paths are entered already."""
+    """Enter blocks that a capture read, each with the number of the dataset. Their paths must be entered first."""
     database.executemany(
         "INSERT OR IGNORE INTO sourced SELECT p.number, ?, ?, ?, ? FROM path p WHERE p.tenant = ? AND p.uri = ?",
         [(*block[1:], dataset, name_key(tenant, block), tenant, block.path) for block, dataset in read],
@@ -162,10 +157,9 @@ def enter_read(database: sqlite3.Connection, tenant: str, read: Iterable[tuple[F
 
 
 def enter_handed(database: sqlite3.Connection, capture: int | None, output: int) -> None:
-    """Enter datasets with files that were written as part of others, so that a trace between the two looks there.
+    """Enter pairs of datasets if files of one were written as part of the other. A trace between two datasets searches these pairs.
 
-    This is done for the files that a capture read, and for its files in `output`. All its files are entered already. A pair depends on two
-    files alone, so the order of captures does not matter.
+    All files of the capture must be entered first. A pair depends on two files alone, so the order of captures does not matter.
     """
     for alike in _ALIKE_READ:
         database.execute(
@@ -181,7 +175,7 @@ def enter_handed(database: sqlite3.Connection, capture: int | None, output: int)
 
 
 def _select_certain(candidates: Mapping[FileBlock, Sequence[FileBlock]]) -> dict[FileBlock, FileBlock]:
-    """Return the written file that each file is, as far as it is known."""
+    """Return the written file of each moved file, without moves of unknown origin."""
     moves = {block: identify(block, candidate_blocks) for block, candidate_blocks in candidates.items()}
     return {block: move.written[0] for block, move in moves.items() if move is not None and move.evidence is not Evidence.UNKNOWN}
 
@@ -189,7 +183,7 @@ def _select_certain(candidates: Mapping[FileBlock, Sequence[FileBlock]]) -> dict
 _COLUMNS = "asked (uri, length, modified, name)"
 _SCHEMES = " OR ".join(f"{{0}}.uri LIKE '{scheme}%'" for scheme in FINE_SCHEMES)
 _FINE = f"({_SCHEMES.format('a')})"  # stores in which a rename keeps the time
-_COPIED = f"(a.name & 1 OR NOT {_FINE})"  # files that may be the same with another time
+_COPIED = f"(a.name & 1 OR NOT {_FINE})"  # files that may be equal although their times differ
 _UNWRITTEN = (
     "NOT EXISTS (SELECT 1 FROM path o CROSS JOIN written x ON x.path = o.number AND x.length = {0}.length AND x.modified = {0}.modified "
     "WHERE o.tenant = ? AND o.uri = {0}.uri)"
@@ -275,5 +269,5 @@ def _is_unique(block: FileBlock) -> bool:
 
 
 def _partition_of(block: FileBlock) -> list[str]:
-    """The folders of a file that name its partition (`k=v`), from the file on."""
+    """Return the partition folders (`k=v`) in a file's path, the innermost first."""
     return list(takewhile(lambda folder: "=" in folder, block.path.split("/")[-2::-1]))

@@ -1,6 +1,6 @@
-"""How much of a dataset a write replaces. The catalog defines a version of a dataset by the captures that made it.
+"""Determines which part of a dataset a write replaces. The catalog finds the captures of a dataset's version by this.
 
-If a manifest does not state it for certain, the careful answer is `SOME`: it ends no version, and allows no pruning.
+If a manifest does not state the part, the result is `SOME`: the write then ends no version, and allows no pruning.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from headwater.errors import InvalidInputError
 from headwater.graph.associations import Sink
 from headwater.graph.model import Stamp
 
-TABLE_FORMATS = ("delta", "iceberg")  # their own logs list the files of a version, and their rows
+TABLE_FORMATS = ("delta", "iceberg")  # formats whose own logs list the files and rows of a version
 
 
 class Replaces(IntEnum):
     """The part of its dataset that a write replaces."""
 
-    NOTHING = 0  # it appends
+    NOTHING = 0  # an append
     ALL = 1
-    PARTITIONS = 2  # the folders that it wrote files to
+    PARTITIONS = 2  # the folders to which it wrote files
     SOME = 3  # an unknown part
 
 
 def replaced_by(sink: Sink) -> Replaces:
-    """Return the part that a sink replaces. An `INSERT OVERWRITE` with PARTITION (…) replaces these partitions of a table only.
+    """Return the part that a sink replaces. `INSERT OVERWRITE` with PARTITION (…) replaces only these partitions of a table.
 
     A write to the path of a partition replaces everything below that path.
     """
@@ -40,7 +40,7 @@ def replaced_by(sink: Sink) -> Replaces:
 
 
 def instant(text: str) -> str:
-    """A manifest's time in the one form that compares as text; a text that is no time as it is."""
+    """Return a manifest's time in a form that sorts as text. Other text is returned unchanged."""
     try:
         return Stamp.at(text, "").time
     except InvalidInputError:

@@ -1,4 +1,4 @@
-"""Packs several columns of longs into one, if 63 bits can distinguish them. Sorting one column is much cheaper than sorting rows.
+"""Packs several integer columns into one, if 63 bits are enough. Sorting one column is much cheaper than sorting rows.
 
 References are small once the gap between ordinal and position is removed, and so are integers that represent keys.
 """
@@ -46,7 +46,7 @@ class _Narrow:
 
 
 def sorted_rows(columns: Sequence[Longs]) -> list[Longs] | None:
-    """The rows sorted by all columns, the first of them counting most; None where they are not narrow enough."""
+    """Return rows sorted by all columns, the first column first. None if the columns need more than 63 bits."""
     forms: list[_Narrow] = []
     for column in columns:
         form = _form(column)
@@ -72,7 +72,7 @@ def _form(column: Longs) -> _Narrow | None:
     upper, highest = int(present_values.min()) >> POSITION_BITS, int(present_values.max()) >> POSITION_BITS
     upper_bits = (highest - upper + 1).bit_length()
     if upper_bits > _BITS - POSITION_BITS:
-        return None  # hashes
+        return None  # a column of hashes needs all bits
     lower = present_values & POSITION_MASK
     minimum = int(lower.min())
     return _Narrow(upper, minimum, upper_bits, (int(lower.max()) - minimum).bit_length())

@@ -1,9 +1,9 @@
-"""Pruning: drops the associations from which no kept data can be traced any more, by a policy.
+"""Deletes associations that no trace from present data needs any more, by a policy.
 
-Used by `headwater store prune` and by the service. A capture is pruned only if all its output was replaced, and no remaining capture read
-any of it. So every trace back from kept data stays the same. Its folder keeps the note of `prune_note`, and the lists of its files. Pruning
-may be stopped at any time: each capture is marked in the catalog, then noted in its folder, then its tables are removed. The next run first
-removes captures that are marked but not removed.
+`headwater store prune` and the service use it. A capture is pruned only if all its output was replaced, and no remaining capture read any
+of it, so every trace from present data stays the same. The folder keeps the note of `prune_note`, and the lists of files. Pruning may be
+stopped at any time: each capture is marked in the catalog, then noted in its folder, then its tables are deleted. The next run first
+deletes the tables of captures that are still marked.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Policy:
         return ", ".join(parts)
 
     def fits(self, candidate: Candidate, now: datetime) -> bool:
-        """Whether a capture whose output was replaced long enough ago may go by the rest of the policy."""
+        """Return whether age and output of a capture match the policy. The caller has checked when the output was replaced."""
         return (
             candidate.ended < _find_instant(now, self.older_days)
             and (self.namespace is None or fnmatchcase(candidate.namespace, self.namespace))
@@ -62,7 +62,7 @@ class Policy:
 class Report:
     """The captures that were pruned, or would be, and the bytes of their tables, by dataset.
 
-    `finished` is the number of captures that an earlier prune marked and did not remove. `bytes_left` are the bytes of all remaining
+    `finished` is the number of captures that an earlier prune marked and did not finish. `bytes_left` are the bytes of all remaining
     tables.
     """
 
@@ -83,7 +83,7 @@ def prune(
     dry_run: bool = False,
     until: Callable[[], bool] = lambda: False,
 ) -> Report:
-    """Prune what a policy lets go. `until` is asked after each capture whether to end early; the next prune goes on."""
+    """Prune the captures that match a policy. `until` returns whether to stop after a capture; the next prune continues."""
     now = now or datetime.now(UTC)
     store.refresh(tenant, at_once=True)
     report = Report(bytes_left=store.catalog.prunable.bytes_kept(tenant))
@@ -96,7 +96,7 @@ def prune(
     for candidate in _find_unneeded(store, tenant, policy, now, report, dry_run=dry_run):
         if not dry_run:
             if not store.catalog.prunable.mark(candidate.number):
-                continue  # a capture came meanwhile that read what this one wrote
+                continue  # meanwhile a new capture has read its output
             store.note_pruned(tenant, candidate.capture, note)
         key = candidate.namespace, candidate.name
         report.captures[key] += 1
@@ -113,7 +113,10 @@ def prune(
 def _find_unneeded(
     store: AssociationStore, tenant: str, policy: Policy, now: datetime, report: Report, *, dry_run: bool
 ) -> Iterator[Candidate]:
-    """The captures to prune, readers before what they read; the caller marks each before it asks for the next."""
+    """Yield the captures to prune, each reader before the captures whose output it read.
+
+    The caller must mark each capture before it takes the next.
+    """
     catalog, replaced_before = store.catalog.prunable, _find_instant(now, policy.replaced_days)
     unneeded: set[int] = set()
     holding: dict[int, list[Candidate]] = {}
@@ -141,7 +144,7 @@ def _find_unneeded(
 
 
 def _remove(store: AssociationStore, tenant: str, note: Pruned) -> int:
-    """Remove the tables of captures that are marked; how many there were. One that was marked and not noted gets this note."""
+    """Delete the tables of marked captures, and return the number of captures. A marked capture without a note gets `note`."""
     removed_count = 0
     while marked_captures := store.catalog.prunable.going(tenant, _PAGE):
         for number, capture in marked_captures:

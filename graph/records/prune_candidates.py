@@ -1,7 +1,8 @@
-"""Finds captures that no kept data can be traced back to, for `prune`, by the indexes of the catalog.
+"""Finds captures that no trace from present data needs, by the indexes of the catalog.
 
-A capture may be pruned if all its output was replaced, and every capture that read its output is pruned itself. A capture that is needed
-remembers one that needs it (`held`), and is not checked again before that one is pruned. So the cost does not grow with the kept captures.
+A capture may be pruned if all its output was replaced, and every capture that read its output is pruned. The catalog stores for a needed
+capture one capture that needs it (`held`), and does not check it again before that one is pruned. So the cost does not grow with the kept
+captures.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _READER = (
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A capture whose output was replaced, at `replaced`; `bytes` are those of its tables."""
+    """A capture whose output was replaced at the time `replaced`. `bytes` is the size of its tables."""
 
     number: int
     capture: str
@@ -34,7 +35,7 @@ class Candidate:
 
 
 class Prunable:
-    """Questions and marks of the catalog for pruning; `rows` answers a statement of it, `transaction` is the catalog's."""
+    """Queries and marks in the catalog for pruning. `rows` runs an SQL statement, `transaction` opens a transaction."""
 
     def __init__(
         self,
@@ -45,25 +46,27 @@ class Prunable:
         self._transaction = transaction
 
     def candidates(self, tenant: str, before: str, after: tuple[str, int], most: int) -> list[Candidate]:
-        """Captures whose output was replaced before an instant and that nothing is known to hold, after a place (`replaced`, `number`)."""
+        """Return captures whose output was replaced before an instant, and that no capture is known to need.
+
+        The page begins after the position `after` (`replaced`, `number`).
+        """
         return self._chosen("c.tenant = ? AND c.replaced < ? AND (c.replaced, c.number) > (?, ?) AND c.replaced <> '' AND c.held = 0 "
                             "AND c.pruned = 0 ORDER BY c.replaced, c.number LIMIT ?", [tenant, before, *after, most])  # fmt: skip
 
     def held_by(self, number: int) -> list[Candidate]:
-        """The captures that one holds, and whose output was replaced."""
+        """Return the captures that are marked as needed by a capture, and whose output was replaced."""
         return self._chosen("c.held = ? AND c.held <> 0 AND c.replaced <> '' AND c.pruned = 0 ORDER BY c.number", [number])
 
     def holder(self, number: int, without: Collection[int] = ()) -> int | None:
-        """Return a capture that needs this one, because it read its output; `without` leaves out some. None if there is none."""
+        """Return a capture that read the output of this capture, except those in `without`. None if there is none."""
         return self._holder(self._rows, number, without)
 
     def hold(self, number: int, holder: int) -> None:
-        """Note which capture needs one."""
         with self._transaction() as database:
             database.execute("UPDATE capture SET held = ? WHERE number = ?", [holder, number])
 
     def mark(self, number: int) -> bool:
-        """Note that the tables of a capture may go, and free what it holds; False where something needs it by now."""
+        """Mark the tables of a capture for deletion, and release the captures that it needs. Return false if a capture needs it now."""
         with self._transaction() as database:
             if self._holder(lambda statement, values: database.execute(statement, values).fetchall(), number, ()) is not None:
                 return False
@@ -75,30 +78,26 @@ class Prunable:
             return True
 
     def pruned_elsewhere(self, tenant: str, capture: str) -> None:
-        """Note that another service pruned a capture."""
         for (number,) in self._rows("SELECT number FROM capture WHERE tenant = ? AND capture = ? AND pruned <> 2", [tenant, capture]):
             self.gone(number)
             with self._transaction() as database:
                 database.execute("UPDATE capture SET held = 0 WHERE held = ? AND held <> 0", [number])
 
     def going(self, tenant: str, most: int) -> list[tuple[int, str]]:
-        """Captures whose tables may go and were not seen to be gone."""
+        """Return captures that are marked and whose tables may still exist."""
         selection = "SELECT number, capture FROM capture WHERE tenant = ? AND pruned = 1 ORDER BY number LIMIT ?"
         return [(number, capture) for number, capture in self._rows(selection, [tenant, most])]
 
     def gone(self, number: int) -> None:
-        """Note that the tables of a capture are gone."""
         with self._transaction() as database:
             ((tenant, size),) = database.execute("SELECT tenant, bytes FROM capture WHERE number = ?", [number])
             database.execute("UPDATE capture SET pruned = 2, bytes = 0 WHERE number = ?", [number])
             database.execute("UPDATE tally SET bytes = bytes - ? WHERE tenant = ?", [size, tenant])
 
     def bytes_kept(self, tenant: str) -> int:
-        """Bytes of the tables of all captures."""
         return sum(row[0] for row in self._rows("SELECT bytes FROM tally WHERE tenant = ?", [tenant]))
 
     def pruned_among(self, tenant: str, captures: Collection[str]) -> set[str]:
-        """Return the captures whose tables are pruned, or may be."""
         selection = "SELECT 1 FROM capture WHERE tenant = ? AND capture = ? AND pruned > 0"
         return {capture for capture in captures if self._rows(selection, [tenant, capture])}
 

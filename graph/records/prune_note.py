@@ -1,6 +1,6 @@
-"""The note that a pruned capture has in place of its tables: the person, the time and the policy.
+"""The note in the folder of a pruned capture: the person, the time and the policy.
 
-The rest of the capture's folder stays, with the lists of its files. So a trace that reaches it knows what is missing.
+The rest of the folder stays, with the lists of its files, so a trace that reaches the capture can report what is missing.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ class Pruned:
     policy: str
 
     def text(self) -> bytes:
-        """The note as it is kept."""
         return json.dumps(asdict(self), ensure_ascii=False).encode()
 
     @classmethod
     def of(cls, text: bytes) -> Self:
-        """Read the note. Raises `KeyError`, `TypeError` or `ValueError` where it is none."""
+        """Parse the note. Raises `KeyError`, `TypeError` or `ValueError` if the text is invalid."""
         values = json.loads(text)
         return cls(str(values["by"]), str(values["at"]), str(values["policy"]))
 
@@ -39,15 +38,15 @@ class Pruned:
 
 
 def is_pruned(folder: Path) -> bool:
-    """Whether the tables of a kept capture are gone, or about to go."""
+    """Return whether the folder of a capture has a note: its tables are deleted, or will be soon."""
     return (folder / PRUNED).exists()
 
 
 def read_pruned(folder: Path) -> Pruned:
-    """Return the note in the folder of a capture. If a prune is running, or was killed before it wrote one, return a note about that.
+    """Return the note in the folder of a capture. If there is none yet, return a note that the prune has not ended.
 
     Raises:
-        DamagedError: the note is not what was written.
+        DamagedError: the note is damaged.
     """
     try:
         with reading(folder / PRUNED, absent=False):
@@ -57,5 +56,4 @@ def read_pruned(folder: Path) -> Pruned:
 
 
 def table_bytes(folder: Path) -> int:
-    """Bytes of the tables of a kept capture."""
     return sum(table.stat().st_size for table in folder.glob("b*.parquet"))

@@ -1,8 +1,8 @@
-"""Data roots: the files that may be read as data, on this machine and on remote storage.
+"""The roots below which files may be read as data, on this machine and on remote storage.
 
-Paths come from events, manifests, declarations and provenance, and so from anybody who may write to the service. A file is read only if it
-is below a root after all links of its path are resolved. Files in a folder of `never`, in `/proc`, `/sys` and `/dev` are never read, except
-in `/dev/shm` if a root is there. Every reader of a source asks here first. A refusal reveals nothing about the file, not even whether it
+Paths come from events, manifests, declarations and provenance, so from anybody who may write to the service. A file is read only if it is
+below a root after all links of its path are resolved. Files in a folder of `never`, in `/proc`, `/sys` and `/dev` are never read, except in
+`/dev/shm` if a root is there. Every reader of a source asks here first. A refusal reveals nothing about the file, not even whether it
 exists.
 """
 
@@ -22,7 +22,7 @@ from headwater.graph.storage.addresses import is_remote
 from headwater.graph.storage.key_places import is_keyed
 from headwater.graph.storage.tables import StoredTable
 
-_FEW = 3  # files of one folder of remote storage that are looked at one by one
+_FEW = 3  # files of a remote folder that are requested one by one
 _NEVER = ("/proc", "/sys", "/dev")
 _MEMORY = "/dev/shm"  # noqa: S108  files in memory are data like others, but other programs keep secrets there: only a root in it covers them
 _OUTSIDE = "it lies outside of the data roots"
@@ -45,23 +45,21 @@ class DataRoots:
 
     @classmethod
     def of(cls, folders: Iterable[str | Path], *, never: Iterable[str | Path] = (), remote: Remote = NOWHERE) -> DataRoots:
-        """Roots that are known from the start."""
         real_folders = frozenset(os.path.realpath(folder) for folder in folders)
         return cls(lambda paths: not real_folders.isdisjoint(paths), never=never, remote=remote)
 
     def look(self) -> Look:
-        """A look at files that remembers the folders which it met: for one trace."""
         return Look(self)
 
     def forbidden(self, real: str) -> str | None:
-        """Why what lies at a path without links is never read; None where nothing forbids it."""
+        """Return the reason why a path without links must never be read. None if it may be read below a root."""
         folder = next((folder for folder in self._never if _is_in(real, folder)), None)
         if folder is None or (folder == "/dev" and _is_in(real, _MEMORY)):
             return None
         return f"it lies in {folder if folder in _NEVER else 'the home of Headwater'}, which is never read as data"
 
     def cover(self, real: str) -> bool:
-        """Whether a path without links is a root, or lies below one."""
+        """Return whether a path without links is a root, or is below a root."""
         if self._is_root is None:
             return True
         paths = [real, *map(str, Path(real).parents)]
@@ -72,32 +70,32 @@ ANYWHERE = DataRoots(None)  # for a user's own process, which may read what the 
 
 
 class Look:
-    """Paths as one trace sees them: where each folder lies, whether it may be read, and the files that were looked at and opened."""
+    """The files that one trace reads. It remembers where each folder is, whether it may be read, and each file's first state."""
 
     def __init__(self, roots: DataRoots) -> None:
         self._roots = roots
         self.opened = OpenedFiles()
         self._folders: dict[str, str] = {}
         self._covered: dict[str, bool] = {}  # folder -> whether it lies below a root
-        self._unpinned: dict[str, RemoteFile] = {}  # those that were read
+        self._unpinned: dict[str, RemoteFile] = {}  # remote files that were read
         self._local: dict[str, tuple[FileBlock, LocalFile]] = {}
         self._remote: dict[str, RemoteFile] = {}
         self._tables: dict[str, StoredTable] = {}
 
     def path(self, uri: str) -> Path:
-        """Where the file or folder of a URI lies, without links.
+        """Return the path of a URI without links.
 
         Raises:
-            UnsupportedError: it is on another file system, or may not be read.
+            UnsupportedError: the URI is on another file system, or may not be read.
         """
         return self._find(uri)[1]
 
     def spelt(self, uri: str) -> str:
-        """The path of a URI as programs call it, links and all. Raises as `path` does."""
+        """Return the path of a URI as the program wrote it, with links. Raises as `path` does."""
         return self._find(uri)[0]
 
     def expect(self, uris: Iterable[str]) -> None:
-        """Say which files will be asked for: where many lie in one folder of remote storage, it is listed once."""
+        """Announce the files that will be read. A remote folder with many of them is then listed once."""
         folders: dict[str, int] = {}
         for uri in map(uri_of, uris):
             if is_remote(uri) and uri not in self._remote:
@@ -109,12 +107,12 @@ class Look:
                     self._remote.update((file.uri, file) for file in self._roots.remote.files(folder))
 
     def file(self, uri: str, *, anew: bool = False) -> tuple[FileBlock, StoredFile]:
-        """The file of a URI as this trace saw it first, or with `anew` as it is now; and what reads it.
+        """Return the state of a file when this trace first read it (with `anew`: now), and an object that reads it.
 
         Raises:
-            UnsupportedError: it may not be read, or is no file.
-            SourceUnavailableError: its storage does not say.
-            OSError: it cannot be looked at.
+            UnsupportedError: the file may not be read, or the URI is not a file.
+            SourceUnavailableError: the storage does not answer.
+            OSError: the local file system does not answer.
         """
         uri = uri_of(uri) if is_remote(uri) else uri
         if is_keyed(uri):
@@ -142,23 +140,23 @@ class Look:
         return block, LocalFile(real, Identity.of(status), self.opened)
 
     def reads(self, stored: StoredFile) -> None:
-        """Note that a file is about to be read: `check` compares it, where its storage may give bytes of another."""
+        """Note that a file is about to be read. `check` then compares it, if its storage could return bytes of a newer version."""
         if isinstance(stored, RemoteFile) and not stored.is_pinned:
             self._unpinned[stored.uri] = stored
 
     def excuse(self, stored: StoredFile) -> None:
-        """Leave a file out of `check`: the answer already says that it changed."""
+        """Exclude a file from `check`, because the answer already reports that it changed."""
         if isinstance(stored, LocalFile):
             self.opened.excuse(stored.path)
         elif isinstance(stored, RemoteFile):
             self._unpinned.pop(stored.uri, None)
 
     def check(self) -> None:
-        """See that no file changed while it was read.
+        """Check that no file changed while it was read.
 
         Raises:
-            SourceChangedError: one did.
-            SourceUnavailableError: its storage does not say.
+            SourceChangedError: a file has changed.
+            SourceUnavailableError: the storage does not answer.
         """
         self.opened.check()
         for uri, file in self._unpinned.items():
@@ -167,17 +165,18 @@ class Look:
                 raise SourceChangedError(f"{uri} changed while it was read.", hint="Ask again when nothing writes to it.")
 
     def block(self, uri: str) -> FileBlock:
-        """The file of a URI as it is now. Raises as `file` does."""
-        return self.file(uri)[0] if is_remote(uri) or is_keyed(uri) else self._local_file(uri)[0]  # of many that are listed, few are read
+        return (
+            self.file(uri)[0] if is_remote(uri) or is_keyed(uri) else self._local_file(uri)[0]
+        )  # a listed local file is not opened, because few of them are read
 
     def listed(self, uri: str) -> list[FileBlock] | None:
-        """The data files at a path as they are now, a file or all below a folder, by path; None where there is nothing.
+        """Return the data files at a path now: one file, or all files below a folder, by path. None if nothing is there.
 
-        As Spark sees them: what begins with `_` or `.` is no data. Local files by the names that Spark gives them, through links.
+        As in Spark, names that begin with `_` or `.` are not data. Local files have the names that Spark gives them, with links.
 
         Raises:
-            UnsupportedError: it may not be read.
-            SourceUnavailableError: its storage does not say.
+            UnsupportedError: the path may not be read.
+            SourceUnavailableError: the storage does not answer.
         """
         if is_keyed(uri):
             return [FileBlock(place, 0, 0) for place in self._roots.remote.tables(uri)]
@@ -213,7 +212,6 @@ class Look:
             return FileBlock(uri, 0, 0)
 
     def _find(self, uri: str) -> tuple[str, Path]:
-        """The path as programs call it, and without links."""
         if not uri.startswith("file:") and not uri.startswith("/"):
             raise UnsupportedError(
                 f"{uri} is not on a local file system, nor on storage that can be read here.",
@@ -238,10 +236,10 @@ class Look:
         try:
             return os.path.realpath(real) if stat.S_ISLNK(os.lstat(real).st_mode) else real
         except OSError:
-            return real  # there is none
+            return real  # the path does not exist
 
     def forbids(self, path: str) -> bool:
-        """Whether a folder is never read, whatever the roots are."""
+        """Return whether a folder must never be read, whatever the roots are."""
         return self._roots.forbidden(self._real(path)) is not None
 
     def _refusal(self, path: str, real: str) -> str | None:
@@ -260,7 +258,7 @@ def _is_in(path: str, folder: str) -> bool:
 
 
 def _is_path(text: str) -> bool:
-    """Whether a text can be the path of a file: not with a NUL, nor with half of a character."""
+    """Return whether a text can be the path of a file. A NUL or an incomplete character is invalid."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:

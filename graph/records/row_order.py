@@ -1,6 +1,6 @@
-"""Sorts the rows of a boundary into the order in which they are kept, in memory, if the boundary is small enough.
+"""Sorts the rows of a boundary into kept order, in memory, if the boundary is small enough.
 
-Nothing is done if the rows came in order, as rows of a sink and rows with their own references do.
+Rows of a sink, and rows with their own references, are already in order.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from headwater.graph.records.packed_keys import sorted_rows
 
 
 def in_order(columns: Sequence[Longs]) -> bool:
-    """Whether rows ascend by the first column, those that are equal there by the second, and so on."""
-    equal: Longs | None = None  # places of the rows that are as their successors in all columns so far; None: every one
+    """Return whether rows ascend by the first column, rows that are equal there by the second, and so on."""
+    equal: Longs | None = None  # indexes of rows that equal the next row in all columns so far; None: all rows
     for column in columns:
         values, next_values = (column[:-1], column[1:]) if equal is None else (column[equal], column[equal + 1])
         if (values > next_values).any():
@@ -28,7 +28,7 @@ def in_order(columns: Sequence[Longs]) -> bool:
 
 
 def ordered(columns: Sequence[Longs], by: Sequence[Longs]) -> list[Longs]:
-    """The columns of the rows, sorted by some of them (where by all, in their order), the first of those counting most."""
+    """Return the columns of the rows, sorted by the columns `by`, the first column first."""
     if in_order(by):
         return list(columns)
     if len(by) == len(columns) and (sorted_columns := sorted_rows(by)):
@@ -38,7 +38,7 @@ def ordered(columns: Sequence[Longs], by: Sequence[Longs]) -> list[Longs]:
 
 
 def collided(key: Longs, checked: Longs) -> tuple[Longs, Longs]:
-    """Return the second hashes of groups with two keys: the least and the greatest of each."""
+    """Return the groups with several second hashes, with the least and the greatest second hash of each."""
     if not len(key):
         return key, checked
     key, checked = ordered([key, checked], [key, checked])

@@ -1,6 +1,6 @@
-"""Names that become paths: only what matches a fixed form ever reaches the file system.
+"""Checks names that become paths. Only names of a fixed form reach the file system.
 
-A tenant comes from a credential, a capture's id and a segment's name from the network; none of them may step out of the store.
+A tenant comes from a credential; a capture's id and a segment's name come from the network. None of them may lead out of the store.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TENANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?")
 
 
 class FileBlock(NamedTuple):
-    """A file as it was when it was written or read: what links captures. `modified` is in milliseconds since the epoch."""
+    """A file in one state. Captures are linked by equal blocks. `modified` is in milliseconds since the epoch."""
 
     path: str
     length: int
@@ -27,10 +27,10 @@ class FileBlock(NamedTuple):
 
 
 def checked_tenant(tenant: str) -> str:
-    """The tenant, if it can name a folder.
+    """Return the tenant if it can be the name of a folder.
 
     Raises:
-        InvalidInputError: it cannot.
+        InvalidInputError: the name is invalid.
     """
     if not _TENANT.fullmatch(tenant):
         raise InvalidInputError(f"{tenant!r} cannot name a tenant.", field="tenant", hint="Use up to 64 letters, digits, - and _.")
@@ -38,10 +38,10 @@ def checked_tenant(tenant: str) -> str:
 
 
 def checked_capture(capture: str) -> str:
-    """The id of a capture, if it is a UUID in its usual form.
+    """Return the id of a capture if it is a UUID in its usual form.
 
     Raises:
-        InvalidCaptureError: it is not.
+        InvalidCaptureError: the id is invalid.
     """
     try:
         normal = str(UUID(capture))
@@ -53,10 +53,10 @@ def checked_capture(capture: str) -> str:
 
 
 def checked_segment(name: str) -> str:
-    """The name of a segment, if it has the form that the format prescribes.
+    """Return the name of a segment if it has the form that the capture format prescribes.
 
     Raises:
-        InvalidCaptureError: it has not.
+        InvalidCaptureError: the name is invalid.
     """
     if not is_segment_name(name):
         raise InvalidCaptureError(f"{name[:80]!r} is no segment's name.", field="name", hint="It must read as b0-s3.0-p1-a42.seg.")
@@ -64,7 +64,7 @@ def checked_segment(name: str) -> str:
 
 
 def uri_of(path: str | Path) -> str:
-    """A path or URI in the one form that is compared: `file:/a/b` for local files, `s3://b/k` for what Spark calls `s3a://b/k`."""
+    """Return a path or URI in its normal form: `file:/a/b` for local files, `s3://b/k` for what Spark calls `s3a://b/k`."""
     text = str(path)
     if text.startswith("file:"):
         return "file:/" + text.removeprefix("file:").lstrip("/")
@@ -72,7 +72,7 @@ def uri_of(path: str | Path) -> str:
 
 
 def keeps_milliseconds(uri: str) -> bool:
-    """Whether the storage of a file keeps its modification time in milliseconds, and through a rename."""
+    """Return whether the storage of a file stores its modification time in milliseconds, and keeps it through a rename."""
     return uri.startswith(FINE_SCHEMES)
 
 
@@ -86,10 +86,10 @@ def block_at(path: str, length: int, modified: int) -> FileBlock:
 
 
 def block_of(path: Path) -> FileBlock:
-    """The block that a local file is now.
+    """Return the present block of a local file.
 
     Raises:
-        OSError: it cannot be looked at.
+        OSError: the file system does not answer, or there is no such file.
     """
     status = path.stat()
     return FileBlock(uri_of(path), status.st_size, status.st_mtime_ns // 1_000_000)

@@ -1,7 +1,7 @@
-"""The tables of the catalog, and the upgrade of a catalog of an earlier release.
+"""The tables of the catalog, and the upgrade of an older catalog.
 
-Everything in a catalog can be read again from the folders of the kept captures. So an older catalog is emptied and filled again, in one
-transaction. A process that is killed half-way leaves the old catalog, and the next start begins again.
+A catalog is made from the folders of the kept captures. So an older catalog is emptied and filled again, in one transaction. A process that
+is killed in between leaves the old catalog, and the next start begins again.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from headwater.errors import ConfigurationError
 # 4: files by whatever scheme a program called their store; 5: nothing of files that are read as another dataset than they were written as;
 # 6: nothing of moved files; 7: not as which datasets files were read; 8: partitions as datasets of their own
 VERSION = 9
-_OPENING_SECONDS = 3600.0  # how long a process that starts waits for another that fills the catalog anew
+_OPENING_SECONDS = 3600.0  # how long a starting process waits while another fills the catalog again
 
 # `ended` is next to each number of a capture, so the latest of many is the first row of an index, without sorting.
 _SCHEMA = (
     """CREATE TABLE job (number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL,
       UNIQUE (tenant, namespace, name))""",
-    # `name_back` and `path_back` are reversed: what a name ends with is found as what it begins with.
+    # `name_back` and `path_back` are reversed, so an index finds names by their ends.
     """CREATE TABLE dataset (number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL,
       path TEXT NOT NULL, ended TEXT NOT NULL, name_back TEXT NOT NULL, path_back TEXT NOT NULL, leaf TEXT NOT NULL,
       UNIQUE (tenant, namespace, name))""",
@@ -57,7 +57,7 @@ _SCHEMA = (
     """CREATE TABLE flow (input INTEGER NOT NULL, output INTEGER NOT NULL, captures INTEGER NOT NULL,
       PRIMARY KEY (input, output)) WITHOUT ROWID""",
     "CREATE INDEX flow_output ON flow (output, input)",
-    # Datasets (`output`) with files that were written as part of another (`input`), for example of a parent folder.
+    # Pairs of datasets: files of `output` were written as part of `input`, for example of a parent folder.
     # A pair may remain without any capture: it makes traces search further, and changes no answer.
     """CREATE TABLE handed (input INTEGER NOT NULL, output INTEGER NOT NULL, PRIMARY KEY (input, output)) WITHOUT ROWID""",
     "CREATE INDEX handed_output ON handed (output, input)",
@@ -91,10 +91,10 @@ _SCHEMA = (
 )
 # Tables that were added without a new version: a catalog of this version may lack them.
 _ADDED = (
-    # How often captures were entered or struck: the log notes it too, so that an older copy of the catalog shows.
+    # The number of changes. The log notes it too, so an older copy of the catalog is detected.
     "CREATE TABLE IF NOT EXISTS generation (number INTEGER NOT NULL)",
     "INSERT INTO generation SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM generation)",
-    # Captures that count and cannot be read: nobody knows what they read and wrote until they are mended.
+    # Published captures that cannot be read. What they read and wrote is unknown until they are repaired.
     """CREATE TABLE IF NOT EXISTS lost (tenant TEXT NOT NULL, capture TEXT NOT NULL, reason TEXT NOT NULL,
       PRIMARY KEY (tenant, capture)) WITHOUT ROWID""",
 )
@@ -120,7 +120,6 @@ _TABLES = (
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the file, for use by several threads in turn."""
     path.parent.mkdir(parents=True, exist_ok=True)
     database = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=_OPENING_SECONDS)
     database.execute("PRAGMA journal_mode = WAL")
@@ -130,10 +129,10 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def version_of(database: sqlite3.Connection, path: Path) -> int:
-    """The version that a catalog has; 0: it is new.
+    """Return the version of a catalog. 0 for a new catalog.
 
     Raises:
-        ConfigurationError: a newer Headwater wrote it.
+        ConfigurationError: a newer Headwater wrote the catalog.
     """
     version = int(database.execute("PRAGMA user_version").fetchone()[0])
     if version > VERSION:
@@ -145,7 +144,7 @@ def version_of(database: sqlite3.Connection, path: Path) -> int:
 
 
 def make_tables(database: sqlite3.Connection) -> None:
-    """Make the tables of this version, without those of an earlier one. In a transaction of the caller."""
+    """Replace all tables by empty tables of this version. Call it in a transaction."""
     for table in _TABLES:
         database.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in _SCHEMA:
@@ -155,11 +154,11 @@ def make_tables(database: sqlite3.Connection) -> None:
 
 
 def lacks_tables(database: sqlite3.Connection) -> bool:
-    """Whether a catalog of this version lacks tables that were added to it."""
+    """Return whether a catalog of this version lacks the tables that were added later without a new version."""
     return database.execute("SELECT count(*) FROM sqlite_master WHERE name IN ('generation', 'lost')").fetchone()[0] < 2  # type: ignore[no-any-return]
 
 
 def add_tables(database: sqlite3.Connection) -> None:
-    """Make these tables. In a transaction of the caller."""
+    """Make the tables that were added later. Call it in a transaction."""
     for statement in _ADDED:
         database.execute(statement)

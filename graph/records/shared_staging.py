@@ -1,7 +1,9 @@
-"""Staged segments of services that share a place. They are on the object store, so any service can publish segments of another.
+"""Staged segments of services that share a place.
 
-An object's name ends with the SHA-256 of its bytes, so an object never changes. Segments that a home staged before it shared a place are
-still found in the home.
+They are on the object store, so each service can publish segments that another received.
+
+An object's name ends with the SHA-256 of its bytes, so an object never changes. Segments that were staged in a home before it shared a
+place are still found there.
 
     <place>/.staging/<tenant>/<capture>/<segment>.<sha256>
 """
@@ -21,13 +23,13 @@ from headwater.graph.records.safe_names import checked_capture, checked_segment,
 from headwater.graph.records.staging import Staging, digest_of
 from headwater.graph.storage.object_folder import AlteredObjectError, Place
 
-_FOLDER = ".staging"  # no name of a tenant
+_FOLDER = ".staging"  # not a valid name of a tenant
 _AT_ONCE = 8
-_DIGITS = 64  # of a SHA-256
+_DIGITS = 64  # hexadecimal digits of a SHA-256
 
 
 class SharedStaging(Staging):
-    """The staged segments of one tenant. `root` is the tenant's folder in the home."""
+    """The staged segments of one tenant on the shared place. `root` is the tenant's folder in the home."""
 
     def __init__(self, root: Path, place: Place, tenant: str) -> None:
         super().__init__(root)
@@ -71,7 +73,7 @@ class SharedStaging(Staging):
             )
         try:
             self._place.bring(name, self._path(capture, entry.name), length, entry.sha256)
-        except AlteredObjectError as error:  # which no waiting mends: what comes after this capture must not wait for it
+        except AlteredObjectError as error:  # a retry cannot help, and later captures must not wait
             raise InvalidCaptureError(error.message, field=entry.name, hint="Send it again from the spool.") from error
 
     def _at(self, capture: str) -> str:
@@ -79,12 +81,11 @@ class SharedStaging(Staging):
 
 
 def bytes_staged(place: Place) -> int:
-    """Return the bytes that are staged at a place, for all tenants."""
     return sum(stat.length for _, stat in place.files(_FOLDER))
 
 
 def clear_stale(place: Place, before: float) -> int:
-    """Drop staged segments of captures without new segments since an instant (epoch seconds). Return the number of captures."""
+    """Delete staged segments of captures without new segments since an instant (epoch seconds). Return the number of captures."""
     captures: defaultdict[str, list[str]] = defaultdict(list)
     latest: defaultdict[str, float] = defaultdict(float)
     for name, stat in place.files(_FOLDER):

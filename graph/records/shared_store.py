@@ -1,10 +1,9 @@
 """The association store of services that share one place on object storage. The local folder is a cache of the place.
 
-Several replicas of a service use it, which must answer alike. A replica publishes, keeps and prunes captures, and the others learn of it
-from the journal of the place before they answer. If the place does not answer, their answers report it. Damage at the place concerns one
-capture: only questions that read it report the damage, as long as the sources and outputs of the capture are known. A capture that was
-published on this machine before it shared a place stays local until it is published again (`headwater store rebuild`). The catalog is
-local, and is made from the place.
+Replicas of a service use it and must give the same answers. Before an answer, a replica reads from the journal of the place which captures
+others published or pruned. If the place does not answer, the replica's answers report it. A damaged capture affects only questions that
+read it, as long as its sources and outputs are known. A capture that was published on this machine before it shared a place stays local
+until it is published again (`headwater store rebuild`). The catalog is local, and is made from the place.
 """
 
 from __future__ import annotations
@@ -38,31 +37,31 @@ from headwater.graph.storage.object_folder import AlteredObjectError
 _CLOCKS = 900.0  # greatest difference between the clocks of services, in seconds
 _GRACE = 900.0  # seconds for which a requested capture is not evicted, so that the question can read it
 _TOUCHED = 60.0
-_LEFT = 3600.0  # seconds after which a draft is one of a process that was ended
-_BROUGHT = "brought-"  # what the names of drafts of the cache begin with
-_AT_ONCE = 8  # captures that are taken at once
+_LEFT = 3600.0  # seconds after which a draft counts as abandoned
+_BROUGHT = "brought-"  # prefix of the names of cache drafts
+_AT_ONCE = 8  # captures that are read in parallel
 
 
 class SharedAssociationStore(AssociationStore):
-    """See the module's docstring. `cache_bytes` bounds what is local; `seconds` is how old what is known of other services may be."""
+    """An association store with a shared place. `cache_bytes` limits the local cache; after `seconds`, the journal is read again."""
 
     def __init__(self, root: Path, *, sources: DataRoots, archive: Archive, cache_bytes: int, seconds: float = 2.0) -> None:
         self.archive = archive
         self._cache_bytes = cache_bytes
-        self._brought = cache_bytes  # bytes since the last look at the cache: the first look is due
+        self._brought = cache_bytes  # bytes since the size of the cache was last checked; the first check is due
         self._seconds = seconds
         self._refreshing = threading.Lock()
         self._refreshed: dict[str, float] = {}
-        self._damaged: dict[tuple[str, str], DamagedError] = {}  # captures that are known, and not to be read
+        self._damaged: dict[tuple[str, str], DamagedError] = {}  # damaged captures with known sources and outputs
         super().__init__(root, sources=sources)
 
     def refresh(self, tenant: str, *, at_once: bool = False) -> None:
-        """Learn what other services kept or changed, unless the last look is very recent. Entries before a fault count.
+        """Read the journal of the place, unless it was read a moment ago. Entries before a fault count.
 
         Raises:
             UnavailableError: the place does not answer.
-            DamagedError: a capture is damaged, so that its sources and outputs are not known; all others are known.
-                `at_once`: raised also if they are known.
+            DamagedError: a capture is damaged, and its sources and outputs are unknown. All other captures are known.
+                With `at_once`, also raised if they are known.
         """
         self.catalog.check()
         with self._refreshing:
@@ -98,7 +97,7 @@ class SharedAssociationStore(AssociationStore):
         try:
             return super().publish(tenant, manifest)
         except InvalidCaptureError:
-            # Another service may have published it meanwhile, and so have dropped its segments.
+            # Another service may have published the capture meanwhile, and deleted its segments.
             existing = self.archive.kept(tenant, manifest.capture)
             if existing is None or existing[0].content != content_of(manifest):
                 raise
@@ -140,11 +139,11 @@ class SharedAssociationStore(AssociationStore):
         self._note_kept(tenant, capture)
 
     def drop_tables(self, tenant: str, capture: str, pruned: Pruned) -> None:
-        self.archive.prune(tenant, capture, pruned)  # as whoever noted it may have been stopped
+        self.archive.prune(tenant, capture, pruned)  # the service that noted it may have been stopped before it finished
         super().drop_tables(tenant, capture, pruned)
 
     def rebuild(self, tenant: str) -> int:
-        entered_count = super().rebuild(tenant)  # which forgets how far the journal was read
+        entered_count = super().rebuild(tenant)  # the rebuild also resets the position in the journal
         self.refresh(tenant, at_once=True)
         return max(entered_count, self.catalog.count(tenant))
 
@@ -169,7 +168,7 @@ class SharedAssociationStore(AssociationStore):
         return folder
 
     def _find_kept(self, tenant: str, capture: str, folder: Path) -> KeptObject | None:
-        """Return the kept files of a capture from the cache; from the place, if the cache is damaged."""
+        """Return the `kept.json` of a capture from the cache, or from the place if the cached object is damaged."""
         if (
             (kept_object := _read_cached(folder)) is None
             and (folder / KEPT).exists()
@@ -180,7 +179,7 @@ class SharedAssociationStore(AssociationStore):
         return kept_object
 
     def _note_kept(self, tenant: str, capture: str) -> None:
-        """Note here what is kept of a capture after a change."""
+        """Update the cached `kept.json` of a capture after a change."""
         folder = self._folder(tenant, capture)
         if folder.is_dir() and (kept_object := self.archive.kept(tenant, capture)) is not None:
             write_durably(folder / KEPT, kept_object[0].text())
@@ -188,9 +187,9 @@ class SharedAssociationStore(AssociationStore):
     def _keep_elsewhere(self, tenant: str, manifest: Manifest, folder: Path) -> int:
         content, local = content_of(manifest), _read_cached(folder)
         if local is not None and local.content == content:
-            self.archive.announce(tenant, manifest.capture)  # this process may have been stopped before it did
+            self.archive.announce(tenant, manifest.capture)  # the process that kept it may have been stopped before
             return local.table_bytes
-        for name in local.files if local is not None else ():  # all of it is put again, and some of it may not be here
+        for name in local.files if local is not None else ():  # all files are written again, and some may be missing here
             if not (folder / name).exists():
                 self.archive.bring(tenant, manifest.capture, local, name, folder)  # type: ignore[arg-type]
         kept_object, is_ours = self.archive.put(tenant, manifest.capture, folder, content)
@@ -202,7 +201,7 @@ class SharedAssociationStore(AssociationStore):
         return kept_object.table_bytes
 
     def _try_take(self, tenant: str, capture: str) -> DamagedError | None:
-        """Enter a capture into the catalog as the place has it; what is damaged of it."""
+        """Enter a capture of the place into the catalog. Return the error if the capture is damaged."""
         try:
             self._take(tenant, capture)
         except AlteredObjectError as error:
@@ -213,14 +212,13 @@ class SharedAssociationStore(AssociationStore):
         return None
 
     def _enter_damaged(self, tenant: str, capture: str) -> None:
-        """Enter the sources and outputs of a damaged capture into the catalog, if they can be read."""
         draft = self._drafts(tenant) / f"{_BROUGHT}{uuid4().hex}"
         try:
             size = self.archive.left(tenant, capture, draft)
             if size is not None and (manifest := read_manifest(draft)).capture == capture:
                 self.catalog.put(tenant, manifest, read_files(draft), size=size)
         except (DamagedError, ValueError, TypeError, OverflowError):
-            pass  # this is damaged, too, in whatever way: nothing says any more what was put
+            pass  # the copy is damaged too, so the original content is unknown
         finally:
             shutil.rmtree(draft, ignore_errors=True)
 
@@ -235,14 +233,14 @@ class SharedAssociationStore(AssociationStore):
             self._bring(tenant, capture, kept_object)
         try:
             manifest, files = read_manifest(folder), read_files(folder)
-        except FileNotFoundError:  # another process of this home replaces or evicts it just now
+        except FileNotFoundError:  # another process of this home is replacing or evicting it
             raise UnavailableError(f"Capture {capture} is being replaced.", hint="Ask again.") from None
         self.catalog.put(tenant, manifest, files, size=kept_object.table_bytes, pruned=kept_object.pruned is not None)
         if kept_object.pruned is not None:
             self.catalog.prunable.pruned_elsewhere(tenant, capture)
 
     def _bring(self, tenant: str, capture: str, kept: KeptObject) -> None:
-        """Have all but the tables of a capture here, as the place has it. Tables that are here and are still kept stay."""
+        """Copy the small files of a capture from the place. Valid cached tables stay."""
         folder = self._folder(tenant, capture)
         local = _read_cached(folder)
         if local is None or local.generation != kept.generation:
@@ -271,7 +269,7 @@ class SharedAssociationStore(AssociationStore):
             folder.parent.mkdir(parents=True, exist_ok=True)
             with self._open_alone():
                 if _read_cached(folder) == kept:
-                    return  # another process of this home was quicker
+                    return  # another process of this home has done it
                 self._evict(tenant, folder)
                 draft.rename(folder)
             self._limit_cache(size)
@@ -279,7 +277,7 @@ class SharedAssociationStore(AssociationStore):
             shutil.rmtree(draft, ignore_errors=True)
 
     def _limit_cache(self, size: int) -> None:
-        """Evict the captures that were asked for least recently, once there is more than may be; those of a moment ago stay."""
+        """Evict the captures that were used least recently if the cache is too large. Recently used captures stay."""
         self._brought += size
         if self._brought * 20 < self._cache_bytes:
             return
@@ -302,13 +300,13 @@ class SharedAssociationStore(AssociationStore):
 
     @contextmanager
     def _open_alone(self) -> Iterator[None]:
-        """While no other thread or process of this home puts a folder into the place of another."""
+        """Lock the cache, so that no other thread or process of this home replaces a folder."""
         with (self.root / ".shared.lock").open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def _evict(self, tenant: str, folder: Path) -> None:
-        """Take a folder away in one step, if it is there: nobody finds half of it."""
+        """Delete a folder of the cache. It is renamed first, so that no reader finds half of it."""
         moved_folder = self._drafts(tenant) / f"{_BROUGHT}{uuid4().hex}"
         moved_folder.parent.mkdir(parents=True, exist_ok=True)
         with suppress(OSError):
@@ -317,13 +315,13 @@ class SharedAssociationStore(AssociationStore):
 
 
 def is_brought(path: Path) -> bool:
-    """Whether a file of a capture is in the place that services share, so that the one of this home may be missing."""
+    """Return whether a file of a capture is at the shared place. It may then be missing in the home."""
     local = _read_cached(path.parent)
     return local is not None and path.name in local.files
 
 
 def _read_cached(folder: Path) -> KeptObject | None:
-    """Return the cached state of a capture at the place. None if nothing is cached."""
+    """Return the cached `kept.json` of a capture. None if there is none, or it is damaged."""
     try:
         return KeptObject.of((folder / KEPT).read_bytes())
     except (FileNotFoundError, ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""A queue of tables that traces computed slowly. The service keeps them, so that the next trace is fast."""
+"""A queue of tables that a trace took long to compute. The service keeps these tables, so that the next trace is fast."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 
-_MOST = 1_000  # that wait; beyond it the oldest are forgotten, and asked for again by the next trace
+_MOST = 1_000  # tables in the queue; the oldest are dropped beyond this, and the next trace adds them again
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The table of a boundary that is not kept."""
+    """The table of a boundary that should be kept."""
 
     tenant: str
     capture: str
@@ -19,10 +19,7 @@ class Wanted:
 
 
 class WantedTables:
-    """The queue. A table is taken from it once, unless it is forgotten, so a table that cannot be kept is tried once.
-
-    Safe to use from several threads.
-    """
+    """The queue. A table that cannot be kept is tried once, unless `forget` is called. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,13 +27,12 @@ class WantedTables:
         self._taken: OrderedDict[Wanted, None] = OrderedDict()
 
     def add(self, wanted: Wanted) -> None:
-        """Ask for one."""
+        """Add a table, unless it was taken before."""
         with self._lock:
             if wanted not in self._taken:
                 _put(self._waiting, wanted)
 
     def take(self) -> Wanted | None:
-        """The one that waits longest; None where none does."""
         with self._lock:
             if not self._waiting:
                 return None
@@ -45,12 +41,11 @@ class WantedTables:
             return wanted
 
     def waits_for(self, tenant: str, capture: str) -> bool:
-        """Whether a table of a capture waits to be taken."""
         with self._lock:
             return any((wanted.tenant, wanted.capture) == (tenant, capture) for wanted in self._waiting)
 
     def forget(self, wanted: Wanted) -> None:
-        """Take it again once it is asked for again."""
+        """Allow a table that was taken to be added again."""
         with self._lock:
             self._taken.pop(wanted, None)
 

@@ -1,4 +1,4 @@
-"""Staged segments: what arrived and is not published yet, whole and on disk, each under its own name."""
+"""Staged segments: segments that arrived, complete and on disk, whose capture is not published yet."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from headwater.graph.associations.segment import Segment
 from headwater.graph.records.atomic_files import write_durably
 from headwater.graph.records.safe_names import checked_capture, checked_segment
 
-FOLDER = "staging"  # no UUID, so no capture's folder
+FOLDER = "staging"  # not a UUID, so it cannot be the folder of a capture
 
 
 class Staging:
-    """The staged segments of one tenant, whose folder is `root`."""
+    """The staged segments of one tenant. `root` is the tenant's folder."""
 
     def __init__(self, root: Path) -> None:
         self._root = root / FOLDER
         self._hashes: dict[tuple[Path, int, int], str] = {}
 
     def put(self, capture: str, name: str, data: bytes | Path) -> str:
-        """Keep a segment durably; its SHA-256. Doing it again changes nothing."""
+        """Store a segment durably, and return its SHA-256. Idempotent."""
         target = self._path(capture, name)
         digest = hashlib.sha256(data).hexdigest() if isinstance(data, bytes) else digest_of(data)
         if self.digest(capture, name) != digest:
@@ -33,7 +33,7 @@ class Staging:
         return digest
 
     def digest(self, capture: str, name: str) -> str | None:
-        """SHA-256 of a staged segment; None where there is none."""
+        """Return the SHA-256 of a staged segment. None if it is not staged."""
         path = self._path(capture, name)
         try:
             status = path.stat()
@@ -45,17 +45,17 @@ class Staging:
         return self._hashes[key]
 
     def missing(self, capture: str, entries: Sequence[SegmentEntry]) -> list[str]:
-        """The names of those segments that are not here as a manifest lists them."""
+        """Return the names of segments in a manifest that are not staged with the stated SHA-256."""
         return [entry.name for entry in entries if self.digest(capture, entry.name) != entry.sha256]
 
     def fetch(self, capture: str, entries: Sequence[SegmentEntry]) -> None:
-        """Have segments where `open` finds them."""
+        """Make segments available to `open`."""
 
     def open(self, capture: str, entry: SegmentEntry) -> Segment:
-        """A staged segment; its blocks are read from its file.
+        """Open a staged segment. Its blocks are read from its file.
 
         Raises:
-            InvalidCaptureError: it is not there, or is not the one that the manifest lists.
+            InvalidCaptureError: the segment is missing, or differs from the manifest.
         """
         digest = self.digest(capture, entry.name)
         if digest != entry.sha256:
@@ -68,40 +68,36 @@ class Staging:
         return Segment.open(entry.name, self._path(capture, entry.name))
 
     def has(self, capture: str) -> bool:
-        """Whether a segment of a capture is here."""
         return (self._root / checked_capture(capture)).is_dir()
 
     def clear(self, capture: str) -> None:
-        """Forget the segments of a capture."""
         self._clear_here(capture)
 
     def _clear_here(self, capture: str) -> None:
         folder = self._root / checked_capture(capture)
-        shutil.rmtree(folder, ignore_errors=True)  # what stays is found and removed when the capture is published again
+        shutil.rmtree(folder, ignore_errors=True)  # the rest is removed when the capture is published again
         self._hashes = {key: value for key, value in self._hashes.items() if key[0].parent != folder}
 
     def clear_stale(self, before: float) -> int:
-        """Forget captures without new segments since an instant (epoch seconds). Return their number.
+        """Delete captures without new segments since an instant (epoch seconds). Return their number.
 
-        Their application died before its manifest said which segments count. If the manifest still comes, the sender learns which segments
-        are missing.
+        Their application ended before it sent a manifest. If the manifest still comes, the sender learns which segments are missing.
         """
         stale = 0
         for folder in self._root.iterdir() if self._root.exists() else ():
             try:
                 latest = max((entry.stat().st_mtime for entry in (folder, *folder.iterdir())), default=0.0)
             except (FileNotFoundError, NotADirectoryError):
-                continue  # published, or cleared, a moment ago
+                continue  # published or deleted a moment ago
             if latest < before:
                 self._clear_here(folder.name)
                 stale += 1
         return stale
 
     def bytes_staged(self) -> int:
-        """Return the staged bytes."""
         total = 0
         for folder in self._root.iterdir() if self._root.exists() else ():
-            with suppress(FileNotFoundError, NotADirectoryError):  # published, or cleared, a moment ago
+            with suppress(FileNotFoundError, NotADirectoryError):  # published or deleted a moment ago
                 total += sum(entry.stat().st_size for entry in folder.iterdir())
         return total
 
@@ -110,6 +106,5 @@ class Staging:
 
 
 def digest_of(path: Path) -> str:
-    """The SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,17 +1,16 @@
-"""The association store: keeps what captures recorded, and says which capture wrote or read a file block.
+"""The association store: keeps what captures recorded, and finds the captures that wrote or read a file block.
 
-For the intake (which stages segments and publishes captures) and for tracing (which reads the kept tables). A capture counts from
-the moment it is published, whole or not at all; publishing may be repeated, and may crash anywhere and be repeated. Nothing here
-is named by a user's text. The tenant is required everywhere.
+The intake stages segments and publishes captures. Traces read the kept tables. A capture counts from the moment it is published, as a whole
+or not at all. Publishing may crash at any point and be repeated. No name comes from a user's text. Every call requires the tenant.
 
-    <root>/<tenant>/<two>/<capture>/{manifest.json, files.json, digests.json, b<boundary>.parquet}   what is kept
-    <root>/<tenant>/staging/<capture>/*.seg                                                          what arrived and is not published yet
-    <root>/catalog.db                                                                                made of the kept captures alone
+    <root>/<tenant>/<two>/<capture>/{manifest.json, files.json, digests.json, b<boundary>.parquet}   a kept capture
+    <root>/<tenant>/staging/<capture>/*.seg                                                          segments that are not published yet
+    <root>/catalog.db                                                                                made from the kept captures
 
-A capture with many files has `brief.json` and `lists.db` besides (see `lists`); one that was pruned has `pruned.json` and no tables.
+A capture with many files also has `brief.json` and `lists.db` (see `lists`). A pruned capture has `pruned.json` and no tables.
 
-<two> are the last two digits of the capture's id, so that no folder has to hold millions. Earlier releases kept a capture at
-<root>/<tenant>/<capture>; what they kept stays there and is read there.
+<two> are the last two digits of the capture's id, so that no folder has millions of entries. Earlier releases kept a capture at
+<root>/<tenant>/<capture>; such captures stay and are read there.
 """
 
 from __future__ import annotations
@@ -63,17 +62,17 @@ from headwater.graph.records.safe_names import checked_capture, checked_tenant
 from headwater.graph.records.slow_tables import WantedTables
 from headwater.graph.records.staging import Staging
 
-_MANIFEST_BYTES = 16 << 20  # of JSON; in memory a manifest takes some ten times that
-INCOMING = ".incoming-"  # what the names of segments on their way here begin with
+_MANIFEST_BYTES = 16 << 20  # bytes of JSON; in memory a manifest takes about ten times as much
+INCOMING = ".incoming-"  # prefix of the names of segments that are being received
 DRAFTS = ".drafts"
 _FAN = re.compile(r"[0-9a-f]{2}")
 _log = logging.getLogger("headwater.records")
 
 
 class AssociationStore:
-    """See the module's docstring. `root` is the folder `associations` of a home. Safe to use from several threads of one process.
+    """The store in one home. `root` is its folder `associations`. Safe to use from several threads of one process.
 
-    `sources` says where traces over this store may read the data that captures read and wrote.
+    `sources` states where traces may read the data that captures read and wrote.
     """
 
     def __init__(self, root: Path, *, sources: DataRoots) -> None:
@@ -89,28 +88,27 @@ class AssociationStore:
         self._manifests: Bounded[tuple[str, str, str], tuple[Path, int, Manifest]] = Bounded(_MANIFEST_BYTES)
 
     def close(self) -> None:
-        """Give the catalog free."""
         self.catalog.close()
 
     def stage_segment(self, tenant: str, capture: str, name: str, data: bytes | Path) -> str:
-        """Keep a segment durably until its capture is published; its SHA-256. Doing it again changes nothing.
+        """Store a segment durably until its capture is published. Return its SHA-256. Idempotent.
 
         Raises:
-            InvalidCaptureError: the capture or the name has not the form that the format prescribes.
+            InvalidCaptureError: the id of the capture or the name of the segment is invalid.
         """
         return self._staging(tenant).put(capture, name, data)
 
     def clear_stale(self, before: float) -> int:
-        """Drop staged segments of captures without new segments since an instant (epoch seconds). Return the number of captures."""
+        """Delete staged segments of captures without new segments since an instant (epoch seconds). Return the number of captures."""
         for file in self.root.glob(f"{INCOMING}*"):
             with suppress(FileNotFoundError):
                 if file.stat().st_mtime < before:
-                    file.unlink()  # left by a process that was killed while it took a segment
+                    file.unlink()  # left by a process that was killed while it received a segment
         with self._publishing:
             return sum(self._staging(tenant).clear_stale(before) for tenant in self._tenants())
 
     def bytes_staged(self) -> int:
-        """Return the bytes that wait for a manifest, including those that are being received."""
+        """Return the bytes of segments that wait for a manifest, including those that are being received."""
         incoming = 0
         for file in self.root.glob(f"{INCOMING}*"):
             with suppress(FileNotFoundError):
@@ -121,20 +119,20 @@ class AssociationStore:
         return [folder.name for folder in _folders(self.root) if not folder.name.startswith(".")]  # traces spill to .spill
 
     def missing_segments(self, tenant: str, manifest: Manifest) -> list[str]:
-        """Segments that the manifest lists and that are not here as it lists them; none once the capture is published."""
+        """Return the segments of a manifest that have not arrived. A published capture has none."""
         kept_manifest = self._kept_manifest(tenant, manifest.capture)
         if kept_manifest is not None and kept_manifest.segments == manifest.segments:
             return []
         return self._staging(tenant).missing(manifest.capture, manifest.segments)
 
     def publish(self, tenant: str, manifest: Manifest) -> list[KeptFile]:
-        """Make a capture count: keep its associations sorted, enter it into the catalog, drop its staged segments. The files that it wrote.
+        """Keep the associations of a capture, enter it into the catalog, and drop its staged segments. Return the written files.
 
-        A capture published again with the same segments and boundaries keeps its tables as they are. With others its groups are numbered
-        anew: a number that was read of a group then means another one.
+        A capture that is published again with the same segments and boundaries keeps its tables. With others, its groups get new numbers,
+        so earlier references to groups become invalid.
 
         Raises:
-            InvalidCaptureError: a segment is missing, damaged, or not the one that the manifest lists. Nothing has changed then.
+            InvalidCaptureError: a segment is missing, damaged, or differs from the manifest. Nothing has changed then.
         """
         folder = self._folder(tenant, manifest.capture)
         with self._publishing:
@@ -145,7 +143,7 @@ class AssociationStore:
                 files = read_files(folder)
                 with changing(folder, (LISTS, BRIEF, MANIFEST)):
                     keep_lists(manifest, files, folder)
-                    write_durably(folder / MANIFEST, manifest_text(manifest))  # after what is made of it: till then this is done again
+                    write_durably(folder / MANIFEST, manifest_text(manifest))  # last, because publishing is repeated until this file exists
             self._seal(tenant, manifest.capture, folder)
             size = self._keep_elsewhere(tenant, manifest, folder)
             files = read_files(folder)
@@ -154,11 +152,10 @@ class AssociationStore:
         return files
 
     def count(self, tenant: str) -> int:
-        """Number of published captures."""
         return self.catalog.count(tenant)
 
     def manifest(self, tenant: str, capture: str) -> Manifest:
-        """The manifest of a published capture.
+        """Return the manifest of a published capture.
 
         Raises:
             NotFoundError: there is no such capture.
@@ -166,11 +163,11 @@ class AssociationStore:
         return self._read(tenant, capture, MANIFEST)
 
     def brief(self, tenant: str, capture: str) -> Manifest:
-        """The manifest of a published capture; of one with many files without the lists that grow with these.
+        """Return the manifest of a published capture, without long lists of files, splits and segments.
 
         Raises:
             NotFoundError: there is no such capture.
-            DamagedError: the catalog knows it, and its folder is missing.
+            DamagedError: the catalog has the capture, and its folder is missing.
         """
         folder = self._present(tenant, capture)
         if not folder.exists() and self.catalog.has(tenant, capture):
@@ -178,19 +175,17 @@ class AssociationStore:
         return self._read(tenant, capture, BRIEF if (folder / BRIEF).exists() else MANIFEST)
 
     def source_files(self, tenant: str, brief: Manifest) -> dict[int, SourceFiles]:
-        """By its number, the files that each source of a capture read; the manifest is as `brief` gives it."""
+        """Return the files that each source of a capture read, by the source's number. The manifest comes from `brief`."""
         folder = self._present(tenant, brief.capture)
         if (folder / BRIEF).exists():
             return {source.source: ManySourceFiles(folder / LISTS, source.source) for source in brief.sources}
         return {source.source: FewSourceFiles(source) for source in brief.sources}
 
     def written_files(self, tenant: str, capture: str) -> WrittenFiles:
-        """The files that a capture wrote, by the `file` column of its sink."""
         folder = self._present(tenant, capture)
         return ManyWrittenFiles(folder / LISTS) if (folder / BRIEF).exists() else FewWrittenFiles(read_files(folder))
 
     def boundary_rows(self, tenant: str, capture: str) -> dict[int, int]:
-        """Return the number of written rows of each boundary of a capture, without reading tables."""
         is_long = (self._present(tenant, capture) / BRIEF).exists()
         stated_counts = stated_rows(self.brief(tenant, capture)) if is_long else None
         return rows_of_segments(self.manifest(tenant, capture)) if stated_counts is None else stated_counts
@@ -209,32 +204,30 @@ class AssociationStore:
         return cached_manifest[2]
 
     def files(self, tenant: str, capture: str) -> list[KeptFile]:
-        """The files that a capture wrote, in the order of the `file` column of its sink."""
         return read_files(self._present(tenant, capture))
 
     def table(self, tenant: str, capture: str, boundary: int) -> Path:
-        """The Parquet file of a boundary (see `tables` for its columns)."""
+        """Return the path of a boundary's Parquet file (see `tables` for its columns)."""
         return self._present(tenant, capture) / boundary_name(boundary)
 
     def shared_uri(self, tenant: str, capture: str, boundary: int) -> str | None:
-        """Where other machines find the Parquet file of a boundary; None where that is this machine's alone."""
+        """Return the URI at which other machines find a boundary's Parquet file. None if the file is only on this machine."""
         del tenant, capture, boundary
         return None
 
     def put_table(self, tenant: str, capture: str, boundary: int, draft: Path) -> None:
-        """Keep the table of a boundary that was left to be found again; `draft` lies in the same folder."""
+        """Keep the table of a boundary that the job did not write. `draft` must be a file in the capture's folder."""
         target = self._folder(tenant, capture) / boundary_name(boundary)
         with changing(target.parent, (target.name,)):
             draft.rename(target)
             sync(target.parent)
 
     def refresh(self, tenant: str, *, at_once: bool = False) -> None:
-        """Learn what other services kept, where associations are shared; `at_once`: even if the last look was a moment ago.
+        """Read which captures other services published, if the store is shared. `at_once` forces it.
 
         Raises:
-            UnavailableError: the place that they share does not say.
-            DamagedError: a capture that counts cannot be read, so that nobody knows what it read and wrote, all others being known; or
-                the catalog is damaged.
+            UnavailableError: the shared place does not answer.
+            DamagedError: the catalog is damaged; or a published capture cannot be read, so its sources and outputs are unknown.
         """
         del at_once
         self.catalog.check()
@@ -243,22 +236,24 @@ class AssociationStore:
             raise DamagedError(f"Capture {capture} of {path} cannot be read: {reason}", path=path, hint=REPAIR)
 
     def take_lost_again(self, tenant: str) -> None:
-        """Enter captures into the catalog that could not be read before, where they can be read now."""
+        """Enter captures into the catalog that could not be read before and can be read now."""
         for capture in self.catalog.lost(tenant):
             folder = self._folder(tenant, capture)
             with suppress(FileNotFoundError, DamagedError):
                 self._enter(tenant, folder)
 
     def is_there(self, tenant: str, capture: str) -> bool:
-        """Whether a capture is kept, or still waits to be published. No catalog is asked."""
-        return self._staging(tenant).has(capture) or self._folder(tenant, capture).is_dir()  # in the order of publishing
+        """Return whether a capture is kept or staged, without the catalog."""
+        return (
+            self._staging(tenant).has(capture) or self._folder(tenant, capture).is_dir()
+        )  # in the order of publishing, so that no capture is missed
 
     def generation(self) -> int | None:
-        """How often the catalog was changed; None where what others keep brings an older copy up to date."""
+        """Return the number of changes to the catalog. None if a shared place brings an older catalog up to date."""
         return self.catalog.generation()
 
     def fill_again(self, generation: int) -> None:
-        """Make the catalog of every tenant anew from the kept captures, and count its generations from one on. For an older copy of it."""
+        """Replace an older copy of the catalog by one made from the kept captures. Count its changes from `generation` on."""
         with self.catalog.together():
             for tenant in {*self.catalog.tenants(), *self._tenants()}:
                 self.catalog.forget(tenant)
@@ -267,18 +262,17 @@ class AssociationStore:
         self.was_filled = True
 
     def pruned(self, tenant: str, captures: Collection[str]) -> dict[str, Pruned]:
-        """Return the captures whose tables were pruned, with the notes."""
         return {capture: read_pruned(self._present(tenant, capture)) for capture in self.catalog.prunable.pruned_among(tenant, captures)}
 
     def note_pruned(self, tenant: str, capture: str, pruned: Pruned) -> None:
-        """Note durably that the tables of a capture will be pruned. They exist until `drop_tables`."""
+        """Write the note that the tables of a capture will be pruned. They exist until `drop_tables`."""
         folder = self._folder(tenant, capture)
         if folder.is_dir():  # else the capture was dropped meanwhile
             with changing(folder, (PRUNED,)):
                 write_durably(folder / PRUNED, pruned.text())
 
     def drop_tables(self, tenant: str, capture: str, pruned: Pruned) -> None:
-        """Remove the tables of a pruned capture. Write the note first, if it is missing. Idempotent."""
+        """Delete the tables of a pruned capture. Write the note first, if it is missing. Idempotent."""
         folder = self._folder(tenant, capture)
         if not is_pruned(folder):
             self.note_pruned(tenant, capture, pruned)
@@ -288,22 +282,21 @@ class AssociationStore:
                     table.unlink(missing_ok=True)
 
     def drop(self, tenant: str, capture: str | None = None) -> None:
-        """Forget a capture, or everything of a tenant, for good."""
         if capture is None:
             self.catalog.forget(tenant)
-            shutil.rmtree(self.root / checked_tenant(tenant), ignore_errors=True)  # a folder that is not there is as good as gone
+            shutil.rmtree(self.root / checked_tenant(tenant), ignore_errors=True)  # a missing folder is fine
         else:
             self.catalog.forget(tenant, checked_capture(capture))
             shutil.rmtree(self._folder(tenant, capture), ignore_errors=True)
 
     def rebuild(self, tenant: str) -> int:
-        """Make the tenant's catalog anew from the kept captures; their number."""
+        """Replace the tenant's catalog by one made from the kept captures. Return the number of captures."""
         with self.catalog.together():
             self.catalog.forget(tenant)
             return self._enter_all(tenant)
 
     def _fill(self) -> None:
-        """Enter the kept captures of every tenant into a catalog of an earlier release. Damaged captures are left out and reported."""
+        """Enter the kept captures of every tenant into the catalog. Damaged captures are left out and reported."""
         tenants = [folder.name for folder in self.root.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
         if next(self.kept_folders(self.root), None) is None:
             return
@@ -334,17 +327,17 @@ class AssociationStore:
         try:
             self._write(tenant, manifest, folder)
         except InvalidCaptureError as error:
-            if not folder.exists() and self.catalog.has(tenant, manifest.capture):  # it was published, and its segments are gone
+            if not folder.exists() and self.catalog.has(tenant, manifest.capture):  # the segments of a published capture no longer exist
                 self.catalog.note_lost(tenant, manifest.capture, f"its folder is missing. {error.message}")
             raise
 
     def _write(self, tenant: str, manifest: Manifest, folder: Path) -> None:
-        """Compact next to the final place, then move there in one step."""
-        from headwater.graph.records.compact import compact  # DuckDB and numpy load with it: staging does without
+        """Compact a capture in a draft folder, then move the folder to its place in one step."""
+        from headwater.graph.records.compact import compact  # loads DuckDB and numpy, which staging does not need
 
         drafts = self._drafts(tenant)
         for old_draft in drafts.glob(f"{manifest.capture}.*"):
-            shutil.rmtree(old_draft)  # half made, by a process that was killed
+            shutil.rmtree(old_draft)  # left by a killed process
         staging = self._staging(tenant)
         draft = drafts / f"{manifest.capture}.{uuid4().hex}"
         try:
@@ -355,17 +348,17 @@ class AssociationStore:
                 folder.parent.mkdir()
                 sync(folder.parent.parent)
             if folder.exists():
-                shutil.rmtree(folder)  # of an earlier manifest; were we to stop here, the staged segments are still there
+                shutil.rmtree(folder)  # made from an earlier manifest; after a crash here, the staged segments still exist
             draft.rename(folder)
             sync(folder.parent)
         finally:
-            shutil.rmtree(draft, ignore_errors=True)  # it is gone already unless something failed
+            shutil.rmtree(draft, ignore_errors=True)  # the draft exists only after a failure
 
     def _seal(self, tenant: str, capture: str, folder: Path) -> None:
-        """Give checksums to the files of a capture of an earlier release, or see that no write of them was stopped.
+        """Add checksums to a capture of an earlier release, and complete checksums that an interrupted write left open.
 
         Raises:
-            DamagedError: a file is not what the catalog knows of it, or cannot be read.
+            DamagedError: a file differs from the catalog, or cannot be read.
         """
         digests = digests_of(folder)
         if digests is not None and all(digests.values()):
@@ -375,22 +368,22 @@ class AssociationStore:
             (file.block, file.rows) for file in known_files
         }:
             raise damaged(folder / FILES, "The association file", "it does not list the files that the catalog knows")
-        from headwater.graph.records.key_lookup import check_table  # numpy and pyarrow load with it
+        from headwater.graph.records.key_lookup import check_table  # loads numpy and pyarrow
 
         for table in folder.glob("b*.parquet"):
             check_table(table)
         seal(folder, capture)
 
     def _drafts(self, tenant: str) -> Path:
-        """Where folders of captures are made. Apart: to look for drafts among all captures would take long."""
+        """Return the folder for drafts of captures. It is separate, because a search among all captures would take long."""
         return self.root / checked_tenant(tenant) / DRAFTS
 
     def _present(self, tenant: str, capture: str) -> Path:
-        """The folder of a capture, with all but its tables, where there is such a capture."""
+        """Return the folder of a capture. A shared store first copies the small files into it."""
         return self._folder(tenant, capture)
 
     def _keep_elsewhere(self, tenant: str, manifest: Manifest, folder: Path) -> int:
-        """Keep a capture that was published into a folder where other services find it, too; the bytes of its tables."""
+        """Copy a published capture to the shared place, if there is one. Return the bytes of its tables."""
         del tenant, manifest
         return table_bytes(folder)
 
@@ -402,7 +395,7 @@ class AssociationStore:
 
     @staticmethod
     def kept_folders(root: Path) -> Iterator[tuple[str, Path]]:
-        """Every tenant of a folder of associations with the folder of each of its captures; no catalog is asked."""
+        """Yield each tenant with the folder of each of its captures, without the catalog."""
         for tenant in _folders(root):
             for folder in _folders(tenant) if not tenant.name.startswith(".") else ():
                 if _is_capture(folder.name):
@@ -411,7 +404,6 @@ class AssociationStore:
                     yield from ((tenant.name, capture) for capture in _folders(folder) if _is_capture(capture.name))
 
     def _kept(self, tenant: str) -> Iterator[Path]:
-        """The folders of the kept captures."""
         checked_tenant(tenant)
         return (folder for owner, folder in self.kept_folders(self.root) if owner == tenant)
 

@@ -1,29 +1,29 @@
-"""The content of a boundary's segments, as Arrow batches in the shape of the kept table.
+"""The columns of kept tables, and the conversion of a boundary's segments to Arrow batches with these columns.
 
     sink     file, row, r0 …, length               `file` is an index into the files that the capture wrote, by path; `length` in bytes,
                                                     where records are ranges of bytes, and `row` their offset
     group    key, r0 …, branch7 …
     window   ref, begin, size, r0 …, end0, size0 …, peers, total, partition3
-                                                    `ref` names the row; its partition is the rows begin … begin + size − 1, of which
-                                                    the first `peers` are ranked before it or as it is
+                                                    `ref` is the row's own reference; its partition is the rows begin … begin + size − 1;
+                                                    the first `peers` of them have its rank or a lower one
     match    key, r0 …, v0 …, nulls
     semi     ref, key, r0 …, v0 …, nulls
     rows     ref, r0 …
-    extent   ref, length                            of a scan of ranges of bytes
-    keys     key, part, v0 …                        of a scan of rows that are known by keys: eight bytes of the key in each v
-    check    key, checked                           only hashes that two keys of an aggregate have
-    check    key, r0 …, checked, v0 …, nulls        of groups that are found again: all
-    chosen   key, r0 …                              the rows that `first` and its like took of each group
+    extent   ref, length                            at a scan of byte ranges
+    keys     key, part, v0 …                        at a scan of rows with keys: eight bytes of the key in each v
+    check    key, checked                           only hashes that two keys of an aggregate share
+    check    key, r0 …, checked, v0 …, nulls        for groups that a trace computes again: all groups
+    chosen   key, r0 …                              the rows that `first` and similar functions took of each group
 
-`key`, and what refers to it, is a number of the group (records/numbering) or, as in captures that an earlier release kept, its hash.
+`key` and references to groups are numbers of groups (`group_numbers`). In captures of earlier releases they are hashes.
 
 `checked` (of groups and matches too) is a second hash of the key.
 
 `branch7` (of any kind) is the projection of operator 7, an Expand, that made the row; `partition3` is the hash of the row's
-partition, by which operator 3, a limit of ranks, recorded it.
+partition, with which operator 3, a limit of ranks, recorded it.
 
-`v<n>` is the n-th value that a condition compares, `nulls` has a bit for each that is null. A window partition's rows have
-consecutive references, so every frame is a range of references.
+`v<n>` is the n-th value that a condition compares. `nulls` has a bit for each null value. The rows of a window partition have consecutive
+references, so every frame is a range of references.
 """
 
 from __future__ import annotations
@@ -60,22 +60,19 @@ _OWN_NAMES = frozenset({"key", "nulls", "total", "place", "length", "part"})
 
 
 def ref_name(index: int) -> str:
-    """The name of the kept column for the n-th `ref` of a boundary."""
     return f"r{index}"
 
 
 def value_name(index: int) -> str:
-    """The name of the kept column for the n-th `value` of a boundary."""
     return f"v{index}"
 
 
 def about_name(role: str, operator: int | None) -> str:
-    """The name of the kept column for a `branch` or `partition` of an operator."""
+    """Return the name of the kept column for a `branch` or `partition` column that belongs to an operator."""
     return f"{role}{operator}"
 
 
 def schema_of(boundary: Boundary) -> pa.Schema:
-    """Names and types of the kept table."""
     references = [ref_name(index) for index, _ in enumerate(c for c in boundary.columns if c.role == "ref")]
     other_names = [
         name for name, column in zip(_roles(boundary), boundary.columns, strict=True) if column.role not in {"key", "ref", "place"}
@@ -84,7 +81,6 @@ def schema_of(boundary: Boundary) -> pa.Schema:
 
 
 def order_of(boundary: Boundary) -> list[str]:
-    """Return the columns by which the kept table is sorted."""
     if boundary.kind in {"window", "semi", "rows", "extent"}:
         return ["ref"]
     names: list[str] = schema_of(boundary).names
@@ -92,13 +88,13 @@ def order_of(boundary: Boundary) -> list[str]:
 
 
 def referred_names(boundary: Boundary) -> list[tuple[str, int]]:
-    """The kept columns that name rows or groups of an operator, and which."""
+    """Return the kept columns that refer to rows or groups of an operator, with the operator."""
     pairs = zip(_roles(boundary), boundary.columns, strict=True)
     return [(name, column.operator) for name, column in pairs if column.role in {"ref", "partition"} and column.operator is not None]
 
 
 def batches(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], rows: int) -> Iterator[pa.RecordBatch]:
-    """The rows of all segments of a boundary, a segment after the other, about `rows` of them in a batch.
+    """Yield the rows of all segments of a boundary, one segment after the other, in batches of about `rows` rows.
 
     Raises:
         InvalidCaptureError: a segment is damaged, or does not fit the boundary.
@@ -106,7 +102,7 @@ def batches(boundary: Boundary, segments: Sequence[Segment], files: Sequence[Kep
     index = {file.block.path: number for number, file in enumerate(files)}
     schema = schema_of(boundary)
     for segment in segments:
-        if segment.footer.rows <= rows:  # is read once
+        if segment.footer.rows <= rows:  # a small segment is read once
             all_parts = list(_parts(boundary, segment, rows))
             read_again = partial(iter, all_parts)
         else:
@@ -120,7 +116,7 @@ def batches(boundary: Boundary, segments: Sequence[Segment], files: Sequence[Kep
 
 
 def parts_of(boundary: Boundary, segments: Sequence[Segment], rows: int) -> Iterator[Columns]:
-    """The columns of a `group` boundary by their kept names, some rows at a time, the segment with the least first references first.
+    """Yield the columns of a `group` boundary by their kept names, in parts. Segments are ordered by their first row.
 
     Raises:
         InvalidCaptureError: a segment is damaged, or does not fit the boundary.
@@ -137,12 +133,11 @@ def parts_of(boundary: Boundary, segments: Sequence[Segment], rows: int) -> Iter
 
 
 def _parts(boundary: Boundary, segment: Segment, rows: int) -> Iterator[Part]:
-    """The columns of a segment by their kept names, some rows at a time, with how many rows these are."""
     return ((count, _by_role(boundary, segment, columns)) for count, columns in decode_parts(segment, rows))
 
 
 def files_written(segments: Sequence[Segment], committed: Iterable[WrittenFile] = ()) -> list[KeptFile]:
-    """Return the files of a sink, by path, each once. The committed state replaces a stated file of the same length.
+    """Return the files of a sink, by path. The committed state of a file replaces the task's, if its length is the same.
 
     Raises:
         InvalidCaptureError: two segments disagree about a file, or runs name a file that is not listed.
@@ -174,7 +169,7 @@ def _written(segment: Segment, file: WrittenFile, blocks: dict[str, FileBlock]) 
 
 
 def _roles(boundary: Boundary) -> list[str]:
-    """The kept name of each column of the segments; the key of a window only marks its partitions."""
+    """Return the kept name of each column of the segments. The key of a window has no kept column, because it only separates partitions."""
     references = itertools.count()
     values = itertools.count()
     names: list[str] = []

@@ -1,6 +1,6 @@
-"""The versions of a dataset: the captures that wrote it, latest first, back to one that replaced everything.
+"""The captures that made a version of a dataset, latest first, back to one that replaced the whole dataset.
 
-Traces use it through the catalog to find an earlier state of a dataset. A question reads as many rows as the version has writes.
+Traces use it through the catalog to find an earlier state of a dataset. A query reads as many rows as the version has writes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from headwater.graph.records.overwrites import Replaces, instant
 
 _PAGE = 200
 _DATASET = "(SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?)"
-_LAST = "\U0010ffff"  # sorts after whatever follows a beginning
+_LAST = "\U0010ffff"  # sorts after all instants
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A capture that wrote a dataset, from `started` to `ended` (both in UTC, in the form that compares as text)."""
+    """A capture that wrote a dataset, from `started` to `ended` (both in UTC, in a form that sorts as text)."""
 
     capture: str
     run: str
@@ -31,13 +31,13 @@ class Write:
 
 
 class KnownVersions:
-    """Questions about what wrote the datasets of a catalog; `rows` answers a statement of it."""
+    """Queries for the captures that wrote a dataset. `rows` runs an SQL statement on the catalog."""
 
     def __init__(self, rows: Callable[[str, Sequence[object]], list[tuple[Any, ...]]]) -> None:
         self._rows = rows
 
     def writes(self, tenant: str, dataset: str, until: str | None = None) -> Iterator[Write]:
-        """The captures that wrote a dataset (by node id) and ended by an instant, latest first: all that ever did."""
+        """Yield all captures that wrote a dataset (by node id) and ended by an instant, latest first."""
         bound, number = (until or _LAST, 1 << 62)
         while True:
             rows = self._rows(
@@ -53,14 +53,14 @@ class KnownVersions:
             bound, number = rows[-1][4], rows[-1][7] - 1
 
     def last_write(self, tenant: str, dataset: str, run: str) -> str | None:
-        """When the last capture of a run that wrote a dataset ended; None where none did."""
+        """Return the end time of the last capture of a run that wrote a dataset. None if no capture of the run did."""
         rows = self._rows(
             f"SELECT max(at) FROM capture WHERE tenant = ? AND run = ? AND output = {_DATASET}", [tenant, run, *_named(tenant, dataset)]
         )
         return rows[0][0] if rows else None
 
     def reader(self, tenant: str, dataset: str, *, until: str | None = None, run: str | None = None) -> tuple[str, str, str] | None:
-        """The last capture that read a dataset (by an instant, or in a run), with its run and when it ended; None where none did."""
+        """Return the last capture that read a dataset, by an instant or in a run, with its run and end time. None if there is none."""
         condition, values = ("c.at <= ?", until or _LAST) if run is None else ("c.run = ?", run)
         rows = self._rows(
             f"SELECT c.capture, c.run, c.at FROM use u JOIN capture c ON c.number = u.capture WHERE u.dataset = {_DATASET} "
