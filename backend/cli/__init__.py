@@ -1,4 +1,4 @@
-"""The `headwater` command. Commands load when they are called, so that `run` needs no more than the light install."""
+"""The `headwater` command. Each command is imported when it is called, because `run` must work with the light install."""
 
 import sys
 
@@ -6,7 +6,6 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line."""
     if sys.argv[1:2] == ["run"]:
         from headwater.errors import HeadwaterError
 
@@ -15,7 +14,7 @@ def main() -> None:
 
             quick_run(sys.argv[1:])
         except HeadwaterError:
-            pass  # the command says it in its own way
+            pass  # the full command line prints its own error
     if sys.argv[1:2] == ["trace"]:
         from headwater.backend.cli.output import telling_errors
         from headwater.backend.cli.quick_exit import end_at_once

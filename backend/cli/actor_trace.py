@@ -1,7 +1,7 @@
-"""A trace that begins with all records that a task, a stage, a run or an actor wrote, bounded in time.
+"""A trace that begins with all records that a task, a stage, a run or an actor wrote in a period.
 
-For `headwater trace`. The graph knows the files that the actor wrote. The trace begins with the records of each
-dataset among these files, and the answers become one.
+The graph lists the files that the actor wrote. The trace begins with the records of each dataset among these files, and the answers are
+merged into one.
 """
 
 from __future__ import annotations
@@ -33,17 +33,16 @@ _MOST_FILES = 10_000
 
 
 def begins_at_actor(target: str) -> bool:
-    """Return whether a trace begins with everything that a task, a stage, a run or an actor wrote."""
+    """Whether a trace begins with everything that a task, a stage, a run or an actor wrote."""
     return target.partition(":")[0] in _KINDS
 
 
 async def trace_handled(answers: Answers, request: TraceRequest, since: str | None, until: str | None) -> TraceAnswer:
-    """Return the answer about all records that the actor wrote, in runs between `since` and `until`.
+    """Trace all records that the actor wrote in runs between `since` and `until`.
 
     Raises:
         NotFoundError: the actor is unknown, or no file is known that it wrote in that time.
         InvalidQueryError: the actor wrote too much.
-
     """
     found = await answers.graph.get(answers.tenant, [request.dataset])
     if not found:
@@ -68,7 +67,6 @@ async def trace_handled(answers: Answers, request: TraceRequest, since: str | No
 
 
 async def _ends(answers: Answers, actor: Node, since: str | None, until: str | None) -> list[Node]:
-    """Return the runs, stages and tasks that an actor contains, or the actor."""
     found: list[Node] = []
     waiting = [actor]
     while waiting:
@@ -85,20 +83,19 @@ async def _ends(answers: Answers, actor: Node, since: str | None, until: str | N
 
 
 def is_within(node: Node, since: str | None, until: str | None) -> bool:
-    """Return whether a node went on between two instants. A node without times always did."""
+    """Whether a node was active between two instants. A node without times always counts."""
     began = node.properties.get("startedAt") or node.properties.get("endedAt") or node.properties.get("updatedAt")
     ended = node.properties.get("endedAt") or node.properties.get("updatedAt") or began
     return (until is None or began is None or str(began) <= until) and (since is None or ended is None or str(ended) >= since)
 
 
 async def _written(answers: Answers, end: Node) -> list[tuple[str, str, int]]:
-    """Return dataset, path and number of records of each file that a run or task wrote."""
     reached = await answers.graph.reach(
         answers.tenant, [end.id], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.WRITES], depth=1, limit=_MOST_FILES
     )
     if reached.truncated:
         raise InvalidQueryError(f"{end.id} wrote more than {_MOST_FILES:,} files.", hint="Name a task of it.")
-    stated = end.properties.get("files")  # of a task, or of a stage with tasks that are not known one by one
+    stated = end.properties.get("files")  # only tasks, and stages whose tasks are not recorded one by one, have this property
     ids = {edge.dst for edge in reached.edges if edge.src == end.id} | {str(file) for file in stated or () if isinstance(stated, list)}
     for version in sorted(each for each in ids if each.startswith(f"{NodeKind.VERSION}:")):
         ids |= {file.id for file in await children(answers.graph, answers.tenant, version, [NodeKind.PARTITION])}
@@ -121,7 +118,6 @@ async def _run_of(answers: Answers, end: Node) -> str | None:
 
 
 def _merged(parts: Sequence[TraceAnswer], limit: int) -> TraceAnswer:
-    """Return one answer for several questions of one kind."""
     records = {(one.dataset, one.file, one.row, one.grain): one for part in parts for one in part.records}
     ordered = [records[place] for place in sorted(records, key=lambda place: (place[0], place[1] or "", place[2] or -1, place[3]))]
     cut = sum(part.total - len(part.records) for part in parts)

@@ -1,4 +1,4 @@
-"""`headwater admin`: keys, roles, tenants, people and the audit log, of a home or of the service that HEADWATER_URL names."""
+"""`headwater admin`: keys, roles, tenants, people and the audit log, of a home or of the service in HEADWATER_URL."""
 
 from __future__ import annotations
 

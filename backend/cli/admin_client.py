@@ -1,7 +1,7 @@
-"""The keys and the audit log that `headwater admin` works on: of the home, or of the service that HEADWATER_URL names.
+"""The keys and the audit log for `headwater admin`: those of the home, or of the service in HEADWATER_URL.
 
-The service is asked by GraphQL, with a key that has the scope `admin`. The service decides what the caller may do,
-for the tenant of the key. Its audit log contains each key that is made or revoked.
+The service is asked through GraphQL, with a key that has the scope `admin`. The service checks the rights of the caller for the tenant of
+the key. Its audit log contains each key that is created or revoked.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 _KEY = "id name tenant scopes state created expires used"
 _DAY, _HOUR = 86_400.0, 3_600.0
-_MOST = 1_000  # keys that a service lists
+_MOST = 1_000  # limit of keys in an answer of the service
 
 
 class Keys(Protocol):
-    """Named keys.
+    """Named keys of a home or a service.
 
-    `tenant` None selects all tenants, and the caller's own for a new key. Methods raise the same errors as those of
+    A `tenant` of None selects all tenants. A new key then belongs to the caller's tenant. Methods raise the same errors as those of
     `KeyRing`.
     """
 
@@ -45,7 +45,7 @@ class Keys(Protocol):
 
 
 def service_named(home: Path | None) -> GraphQLClient | None:
-    """Return the service to ask, or None for a home."""
+    """Return the service in HEADWATER_URL, or None for a home."""
     url = os.environ.get("HEADWATER_URL")
     if not url or home is not None:
         return None
@@ -56,7 +56,7 @@ def service_named(home: Path | None) -> GraphQLClient | None:
 
 
 def keys_of(home: Path | None, *, make: bool = False) -> Keys:
-    """Return the keys of a home or a service. With `make`, a home that does not exist is made."""
+    """Return the keys of a home or a service. With `make`, a missing home is created."""
     if (service := service_named(home)) is not None:
         return ServiceKeys(service)
     settings = settings_of(home)
@@ -66,8 +66,6 @@ def keys_of(home: Path | None, *, make: bool = False) -> Keys:
 
 
 class HomeKeys:
-    """The keys of a home."""
-
     def __init__(self, settings: HomeSettings) -> None:
         self._ring = ring_of(settings)
 
@@ -119,17 +117,15 @@ class ServiceKeys:
         return found
 
     def _told(self, *, ended: bool) -> list[NamedKey]:
-        """Return the latest keys, the newest last. `ended` adds keys that are no longer valid."""
         wanted = f"first: {_MOST}, all: {str(ended).lower()}"
         found = self._service.execute(f"{{ admin {{ keys({wanted}) {{ {_KEY} }} }} }}")["admin"]["keys"]
         return [_named(key) for key in reversed(found)]
 
     def _meant(self, name: str, tenant: str | None) -> list[NamedKey]:
-        """Return the valid keys of one tenant with a name or an id, the newest last. At least one exists.
+        """Return the valid keys of one tenant with a name or an id, newest last. The result is never empty.
 
         Raises:
             UnsupportedError: more keys of that name may exist than the service lists.
-
         """
         told = self._told(ended=False)
         valid = [key for key in told if key.state(time.time()) == "valid" and tenant in (None, key.tenant)]
@@ -151,7 +147,7 @@ class ServiceKeys:
 
 
 def told_of(home: Path | None, part: str, fields: str) -> Any:
-    """Return a part of the schema's `admin`, for a home as for a service."""
+    """Return a field of the GraphQL type behind `admin`, for a home as for a service."""
     if (service := service_named(home)) is not None:
         return service.execute(f"{{ admin {{ {part} {{ {fields} }} }} }}")["admin"][part]
     from dataclasses import asdict
@@ -183,10 +179,10 @@ class ServiceAudit:
         return Found(tuple(_entry(told) for told in reversed(found["entries"])), found["damaged"], left_at=left_at)
 
     def verify(self, *, head: str | None = None, quickly: bool = False) -> Verified:
-        """See `AuditLines`.
+        """Refuse the verification, because all lines can be verified on the home of the service only.
 
         Raises:
-            UnsupportedError: all lines are verified where they are kept.
+            UnsupportedError: always.
         """
         del head, quickly
         raise UnsupportedError(
@@ -195,7 +191,7 @@ class ServiceAudit:
         )
 
     def close(self) -> None:
-        """See `AuditLines`."""
+        """Do nothing, because no file is open."""
 
 
 def _entry(told: dict[str, Any]) -> Entry:
@@ -204,7 +200,7 @@ def _entry(told: dict[str, Any]) -> Entry:
 
 
 def _named(told: dict[str, Any]) -> NamedKey:
-    rights = kept_rights(" ".join(quote(scope, safe="") for scope in told["scopes"]))  # without those of a later version
+    rights = kept_rights(" ".join(quote(scope, safe="") for scope in told["scopes"]))  # without scopes that only a later version knows
     created, expires, used = (_seconds(told[name]) for name in ("created", "expires", "used"))
     revoked = created if told["state"] == "REVOKED" else None
     return NamedKey(

@@ -1,7 +1,7 @@
-"""The questions of a command: to the home folder, which is opened here, or to the service that HEADWATER_URL names.
+"""Answers the queries of a command, from an opened home or from the service in HEADWATER_URL.
 
-For `trace`, `lineage` and `export`, which work the same in both cases. A home first takes in what applications left
-in the spool. Answers then include everything that has happened.
+`trace`, `lineage` and `export` work the same in both cases. A home first reads the events that applications left
+in the spool, so that answers include everything that has happened.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]  # a GraphQL document and its variables → the data of the answer
 
-_RUN_FIRST = "run a program with `headwater run`."  # so ends the hint of a home where nothing was captured
-_TIMEOUT = 600.0  # seconds: a trace may read many files
-_KNOWN = 1_000  # names looked through for near matches, and to a page
-_LISTED = 5  # names in a hint
+_RUN_FIRST = "run a program with `headwater run`."  # end of the hint for a home without captures
+_TIMEOUT = 600.0  # in seconds; a trace may read many files
+_KNOWN = 1_000  # limit of names that are compared for near matches, and in a page
+_LISTED = 5  # limit of names in a hint
 
 
 Tracer = Callable[[TraceRequest], Awaitable[TraceAnswer]]
@@ -53,7 +53,7 @@ _DECLARE = "mutation ($declaration: JSON!) { declare(declaration: $declaration) 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Everything that a command can ask: the graph, traces, provenance as a document, and the export for another catalog."""
+    """The operations that a command can use: the graph, traces, provenance documents, exports for other catalogs, and imports."""
 
     graph: GraphReader
     trace: Tracer
@@ -67,18 +67,16 @@ class Answers:
     trace_on_spark: Callable[[TraceRequest, str], Awaitable[TraceAnswer]]
 
     async def declare(self, declaration: dict[str, Any]) -> int:
-        """Accept a declaration, and wait until the graph has it. Returns its offset in the log."""
+        """Append a declaration to the log, and wait until the graph contains it. Returns its offset in the log."""
         offset: int = (await self.ask(_DECLARE, declaration=declaration))["declare"]
         await self.settle()
         return offset
 
     async def find(self, text: str, *kinds: NodeKind) -> Node:
-        """Return the node that `text` names, as `graph.names` finds it.
-
-        The order of `kinds` decides between nodes of several kinds.
+        """Return the node that `text` names (see `graph.names`). If several kinds of nodes match, the first of `kinds` wins.
 
         Raises:
-            NotFoundError: no node has this name; the error names similar ones.
+            NotFoundError: no node has this name. The error lists similar names.
             InvalidQueryError: several nodes have this name.
         """
         named = await nodes_named(self.graph, self.tenant, text, kinds)
@@ -102,7 +100,7 @@ class Answers:
         return f"Nothing is near. {_listed(known)}"
 
     async def known(self, *kinds: NodeKind) -> str:
-        """Return a few names of nodes of some kinds, as a sentence of a hint."""
+        """Return a few names of nodes of some kinds, as a sentence for a hint."""
         return _listed(await self._names(kinds))
 
     async def _names(self, kinds: Sequence[NodeKind]) -> list[str]:
@@ -118,7 +116,7 @@ def _listed(known: Sequence[str]) -> str:
 
 @asynccontextmanager
 async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
-    """Open the service of HEADWATER_URL if that is set and no home is named, else a home."""
+    """Open the service in HEADWATER_URL if it is set and no home is named, else a home."""
     url = os.environ.get("HEADWATER_URL")
     if url and home is None:
         from headwater.backend.cli.remote import RemoteGraph
@@ -177,10 +175,7 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
 
 @contextmanager
 def _naming_an_empty(home: Path) -> Iterator[None]:
-    """Name the home in the hint that nothing was captured.
-
-    Without --home, the program may have run with another home.
-    """
+    """Add the folder of the home to the hint that nothing was captured. The program may have used another home."""
     try:
         yield
     except HeadwaterError as error:
@@ -190,8 +185,6 @@ def _naming_an_empty(home: Path) -> Iterator[None]:
 
 
 def _exports_of(workspace: Workspace) -> tuple[Exporter, CatalogExporter]:
-    """Return the exports of an opened home."""
-
     async def provenance(request: Exported, format: ProvFormat) -> AsyncIterator[bytes]:
         from headwater.backend.exports.provenance import chunks_of, open_export
 
@@ -216,10 +209,7 @@ async def _not_there(request: TraceRequest, master: str) -> TraceAnswer:
 
 
 def _ask_here(workspace: Workspace) -> Ask:
-    """Answer the GraphQL documents here as a service would.
-
-    A command then asks in one way, wherever the answer is kept.
-    """
+    """Return a function that answers GraphQL documents from the opened home, as a service would."""
 
     async def ask(document: str, **variables: Any) -> dict[str, Any]:
         from headwater.backend.ingest.intake.declarations import DeclarationIntake
@@ -252,7 +242,6 @@ def _ask_here(workspace: Workspace) -> Ask:
 
 
 def _audit(workspace: Workspace, operation: str, trigger: str) -> None:
-    """Write a change of a trigger to the audit log of the home."""
     from headwater.backend.audit.log import append_line
 
     line = {"who": "home", "tenant": DEFAULT_TENANT, "what": operation, "on": [f"trigger {trigger}"], "decision": "allowed"}
@@ -260,19 +249,17 @@ def _audit(workspace: Workspace, operation: str, trigger: str) -> None:
 
 
 def _say(line: str) -> None:
-    """Show how far a trace is. A job's name may hold any characters."""
     note(line)
 
 
 def _error(error: GraphQLError) -> HeadwaterError:
-    """The error as the service's client would raise it."""
     from headwater.transport import error_of
 
     return error_of({"message": error.message, "extensions": error.extensions})
 
 
 def shown_key() -> str | None:
-    """The key to show: HEADWATER_API_KEY, else that of the home folder where there is one already."""
+    """Return the API key for a service: HEADWATER_API_KEY, else the key of an existing home folder."""
     from headwater.backend.home.settings import load_settings
 
     settings = load_settings()

@@ -1,4 +1,4 @@
-"""`headwater admin audit`: who asked the service, and what."""
+"""`headwater admin audit`: who sent which request to the service."""
 
 from __future__ import annotations
 

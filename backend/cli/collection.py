@@ -1,4 +1,4 @@
-"""`headwater versions enrol`, `withdraw`, `gc`, `restore`, `hold` and `release`: blocks that are dropped, and blocks that must stay."""
+"""`headwater versions enrol`, `withdraw`, `gc`, `restore`, `hold` and `release`: collection of blocks, and legal holds."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ async def _find(workspace: Workspace, text: str) -> str:
 
 @asynccontextmanager
 async def _open(home: Path | None) -> AsyncIterator[tuple[Workspace, Collector]]:
-    """Open a home for changes of its data. A service is not asked: only the owner of the home may do this."""
+    """Open a home to change its data. Only the owner of the home may do this, so a service is never asked."""
     from headwater.backend.home.settings import load_settings
     from headwater.backend.ingest.intake.declarations import DeclarationIntake
     from headwater.backend.versions.collector import Collector

@@ -1,4 +1,4 @@
-"""`headwater column`: who used a column, where its values come from, and which tags reach it."""
+"""`headwater column`: the access to a column, its source columns, and its tags."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LINEAGE = """query ($column: ID!, $direction: Direction!, $detailed: Boolean!, 
 _TAGS = "query ($column: ID!) { fieldLineage(column: $column, depth: 1) { tags { tag origin distance way } } }"
 
 _WAYS = ("direct", "masked", "indirect")  # best first
-_KNOWN = 200  # columns named in a hint
+_KNOWN = 200  # limit of columns in a hint
 
 Dataset = Annotated[str, typer.Argument(metavar="DATASET", help="A path, a name or an id; or the id of a column, alone.")]
 Column = Annotated[str | None, typer.Argument(metavar="[COLUMN]", help="The column's name.", show_default=False)]
@@ -156,9 +156,8 @@ async def find_column(answers: Answers, dataset: str, column: str | None) -> Nod
     """Return the column that a person names.
 
     Raises:
-        NotFoundError: the column is unknown; the error names the known columns.
+        NotFoundError: the column is unknown. The error lists the known columns.
         InvalidQueryError: no column is named.
-
     """
     if column is None:
         if not dataset.startswith(f"{NodeKind.COLUMN}:"):
@@ -182,7 +181,7 @@ async def _ask(dataset: str, column: str | None, home: Path | None, ask: Any) ->
 
 
 def _steps(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a row for each step of a derivation that a program recorded, else the row."""
+    """Return a row for each recorded step of a derivation, else the row itself."""
     return [
         {
             **row, "from": step["src"], "to": step["dst"],
@@ -193,7 +192,6 @@ def _steps(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _place(end: str) -> str:
-    """Return a column with its dataset, and a field within a program unchanged."""
     return shown_name("column", "", end) if end.startswith(f"{NodeKind.COLUMN}:") else end
 
 

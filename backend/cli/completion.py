@@ -15,8 +15,6 @@ VARIABLE = "_HEADWATER_COMPLETE"  # the script sets this variable when it asks f
 
 
 class Shell(StrEnum):
-    """The supported shells."""
-
     BASH = "bash"
     ZSH = "zsh"
     FISH = "fish"
@@ -40,7 +38,7 @@ def completion(shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bas
 
 
 def ready_to_complete() -> None:
-    """Answer a shell that asks for completions, instead of running a command; elsewhere this does nothing."""
+    """Answer a shell's request for completions, and exit. Without such a request, do nothing."""
     if VARIABLE in os.environ:
         from typer._completion_classes import completion_init
 

@@ -1,20 +1,17 @@
-"""A condition as people write it: without the parentheses in which Spark nests the parts of an AND.
+"""Removes needless parentheses from a condition of Spark, which nests the parts of an AND.
 
-Only what says the same is changed. In a condition, text of the program stands unquoted, parentheses too; where those
-do not match, it is left as it is.
+The meaning never changes. Spark does not quote string literals in a condition, so parentheses may be text of the program. A condition with
+unbalanced parentheses is returned unchanged.
 """
 
 from __future__ import annotations
 
 _AND, _OR = " AND ", " OR "
-_LONGEST = 2_000  # characters: nobody reads more, and each parenthesis within another costs one look at all of them
+_LONGEST = 2_000  # in characters; the time grows with the length and the depth of the condition
 
 
 def plain_condition(text: str) -> str:
-    """Return the condition without parentheses around all of it, or around parts that AND joins.
-
-    A part with an OR keeps its own.
-    """
+    """Remove the parentheses around a condition, and around the parts that AND joins. A part with an OR keeps its parentheses."""
     if len(text) > _LONGEST or not _is_balanced(text):
         return text
     whole = _bare(text)
@@ -32,7 +29,6 @@ def plain_condition(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Return the text without the parentheses around all of it."""
     text = text.strip()
     while text.startswith("(") and _closing(text) == len(text) - 1:
         text = text[1:-1].strip()
@@ -40,7 +36,6 @@ def _bare(text: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Return the parts between the ANDs that are outside parentheses."""
     parts, depth, begin = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter in "([") - (letter in ")]")
@@ -51,7 +46,6 @@ def _split(text: str) -> list[str]:
 
 
 def _closing(text: str) -> int:
-    """Return the position of the parenthesis that closes the first one."""
     depth = 0
     for place, letter in enumerate(text):
         depth += (letter in "([") - (letter in ")]")

@@ -1,4 +1,4 @@
-"""`headwater consumers`: the jobs that read a dataset, their cursors, and what they have not read yet."""
+"""`headwater consumers`: the jobs that read a dataset, their cursors, and the blocks that they have not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`headwater declare`: accepts a declaration from a file."""
+"""`headwater declare`: sends a declaration from a file."""
 
 from __future__ import annotations
 

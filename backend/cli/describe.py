@@ -1,4 +1,4 @@
-"""`headwater describe`: what people state about data and jobs, in addition to what programs report."""
+"""`headwater describe`: owners, tags and other statements of people about data and jobs."""
 
 from __future__ import annotations
 

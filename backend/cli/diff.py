@@ -1,4 +1,4 @@
-"""`headwater diff`: the records in which two versions of a dataset differ, each with its place for a trace."""
+"""`headwater diff`: the records that differ between two versions of a dataset, in a form for `headwater trace`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def _diff(
 
 
 def _place_names(columns: Sequence[Mapping[str, str]]) -> list[str]:
-    """The names of the columns with the place of a record. A column of the data keeps its name, so a place of this name gets a `_`."""
+    """Return names for the columns with a record's position. If the data has a column of the same name, `_` is put in front."""
     data = {column["name"].lower() for column in columns}
     return [next(name for count in range(len(data) + 1) if (name := "_" * count + place) not in data) for place in _PLACE]
 
@@ -91,7 +91,7 @@ async def _pages(answers: Answers, asked: dict[str, Any]) -> AsyncIterator[dict[
 
 
 def _rows(page: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row for each record. A changed record has two: its values before, and after."""
+    """Return a row for each record. A changed record has two rows: its values before, and after."""
     names = [*_place_names(page["columns"]), *(column["name"] for column in page["columns"])]
     return [
         dict(zip(names, [entry["change"].lower(), version, *_place(record), page[version]["asOf"], *record["values"]], strict=True))

@@ -1,4 +1,4 @@
-"""Writes the records of a difference to a CSV, JSON or Parquet file, page by page. A command that fails leaves no file of that name."""
+"""Writes the records of a difference to a CSV, JSON or Parquet file, page by page. A failed command leaves no file."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _OWN_TYPES = {"row": "BIGINT", "line": "BIGINT"}
 
 
 def check_ending(output: Path) -> None:
-    """Check that the name of a file says its format. Raises `InvalidQueryError`."""
+    """Check that the file name has the ending of a supported format. Raises `InvalidQueryError`."""
     if output.suffix.lower() not in _ENDINGS:
         raise InvalidQueryError(f"{output.name} names no known format.", field="output", hint=f"End the name with {', '.join(_ENDINGS)}.")
 
 
 async def write_changes(pages: AsyncIterator[Page], output: Path, places_of: Places, rows_of: Rows) -> int:
-    """Write the rows of all pages, and return their number. `places_of` names the columns before those of the data.
+    """Write the rows of all pages, and return their number. `places_of` names the columns before the columns of the data.
 
     Raises:
         ConfigurationError: the file cannot be written.
@@ -71,7 +71,7 @@ def _write_rows(file: IO[str], kind: str, names: Sequence[str], rows: Sequence[M
 
 
 def _to_parquet(lines: Path, draft: Path, places: Sequence[str], columns: Sequence[Mapping[str, str]]) -> None:
-    """Write JSON lines as Parquet, with the types of the data. Bytes are hexadecimal in the lines."""
+    """Write JSON lines as Parquet, with the types of the data. The lines contain bytes in hexadecimal form."""
     import duckdb
 
     types = {name: _OWN_TYPES.get(name.lstrip("_"), "VARCHAR") for name in places}

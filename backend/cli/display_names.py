@@ -1,4 +1,4 @@
-"""Names for people: paths relative to the working folder, and Spark's jobs without the parts that say nothing."""
+"""Names for people: paths relative to the working folder, and short names of Spark's jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SPARK_JOB = re.compile(r"(.+)\.(?:execute|save_as)_[a-z_]+\.([^.]+)")
 
 
 def shown_name(kind: str, name: str, identifier: str = "") -> str:
-    """Return the name of a node for people. With its id, a column is shown with its dataset."""
+    """Return a readable name of a node. The name of a column includes its dataset if `identifier` is given."""
     if kind.lower() == "job":
         return job_of(name)
     if kind.lower() == "column" and identifier:
@@ -22,19 +22,15 @@ def shown_name(kind: str, name: str, identifier: str = "") -> str:
 
 
 def job_of(name: str) -> str:
-    """Return a job's name for people.
-
-    Spark's names in OpenLineage (`{application}.{operation}.{output}`) lose the operation.
-    """
+    """Return a readable name of a job. The name that OpenLineage gives Spark's jobs loses the name of the operation."""
     found = _SPARK_JOB.fullmatch(name)
     return f"{found[1]} › {found[2]}" if found else name
 
 
 def dataset_name(identifier: str) -> str:
-    """Return a dataset's name for people. The id adds the platform, except for the file system.
+    """Return a readable name of a dataset. Outside of the local file system it is the id, which includes the platform.
 
     Rows that a program made of its own values are a dataset without a name.
-
     """
     _, parts = parse_id(identifier)
     if parts[0] == "local":
@@ -43,6 +39,6 @@ def dataset_name(identifier: str) -> str:
 
 
 def dataset_of(name: str) -> str:
-    """Return a path in its shortest form: relative to the working folder if it lies below that folder."""
+    """Return a path relative to the working folder, if it lies below that folder."""
     path = Path(name)
     return str(path.relative_to(Path.cwd())) if path.is_absolute() and path.is_relative_to(Path.cwd()) else name

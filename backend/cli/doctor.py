@@ -1,4 +1,4 @@
-"""`headwater doctor`: checks this machine and says what to do."""
+"""`headwater doctor`: checks this machine, and gives advice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that commands write, in chunks: to standard output, or to a file, whole or not at all."""
+"""Writes documents in chunks, to standard output or to a file. A file is written wholly or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headwater.errors import ConfigurationError
 
 
 async def put_out(chunks: AsyncIterator[bytes], output: Path | None) -> None:
-    """Write a document to a file, or to standard output where none is named.
+    """Write a document to a file, or to standard output if no file is named.
 
     Raises:
         ConfigurationError: the file cannot be written.
@@ -27,7 +27,6 @@ async def put_out(chunks: AsyncIterator[bytes], output: Path | None) -> None:
 
 
 async def _save(chunks: AsyncIterator[bytes], output: Path) -> None:
-    """Write a file, whole or not at all."""
     draft = output.with_name(f".{output.name}.{uuid4().hex}.tmp")
     try:
         with draft.open("wb") as file:

@@ -1,8 +1,8 @@
-"""Files of OpenLineage events, in batches that intake accepts.
+"""Reads files of OpenLineage events, in batches for intake.
 
-A file holds events one after the other, or an array of them, plain or gzip.
+A file contains events one after the other, or an array of events, plain or gzip.
 
-Each event is sent byte for byte. A file that is too large to be read at once must have one event on each line.
+Each event is sent unchanged, byte for byte. A file that is too large for memory must have one event on each line.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import IO, cast
 
 from headwater.errors import InvalidInputError
 
-_EVENTS, _BYTES = 500, 4 << 20  # of a batch
-_MOST = 32 << 20  # bytes of a line, or of a file that is read at once
+_EVENTS, _BYTES = 500, 4 << 20  # limits of a batch
+_MOST = 32 << 20  # limit in bytes of a line, and of a file that is read at once
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A body for intake.
+    """A request body for intake.
 
-    `places` names the place of each event. A document that is sent as a whole has the file's name alone.
+    `places` has the file and line of each event. A document that is sent as a whole has only the file's name.
     """
 
     body: bytes
@@ -35,11 +35,10 @@ class Batch:
 
 
 def event_batches(path: Path) -> Iterator[Batch]:
-    """Return the events of a file in batches, in their order.
+    """Yield the events of a file in batches, in order.
 
     Raises:
         InvalidInputError: the file cannot be read, or has a line that is too long.
-
     """
     try:
         with _opened(path) as file:
@@ -60,7 +59,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _events(content: bytes) -> list[tuple[str, int]] | None:
-    """Return the events of a text, and the line where each begins, or None if the text is not JSON throughout."""
+    """Return the events of a text with their line numbers, or None if a part of the text is not JSON."""
     try:
         text = content.decode("utf-8").lstrip("\ufeff")
         return list(_split(text))
@@ -69,7 +68,6 @@ def _events(content: bytes) -> list[tuple[str, int]] | None:
 
 
 def _split(text: str) -> Iterator[tuple[str, int]]:
-    """Return the documents of a text, one after the other, or the members of its one array."""
     decoder = json.JSONDecoder()
     place, line = _behind(text, 0), 1
     line += text.count("\n", 0, place)
@@ -93,7 +91,7 @@ def _split(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _behind(text: str, place: int) -> int:
-    """Return the first position from here on that is not blank."""
+    """Return the first position from `place` on that is not blank."""
     found = _BLANK.match(text, place)
     return found.end() if found else place
 
@@ -104,12 +102,11 @@ def _by_lines(path: Path, file: IO[bytes]) -> Iterator[Batch]:
 
 
 def _batches(events: Iterable[tuple[bytes, str, bool]]) -> Iterator[Batch]:
-    """Return batches of texts, each with its place and whether it is one JSON document."""
     lines: list[bytes] = []
     places: list[str] = []
     for line, place, is_json in events:
         if not is_json:
-            yield Batch(line, [place])  # refused by itself: in an array its neighbours would be refused, too
+            yield Batch(line, [place])  # sent alone, because intake would refuse the other events of the array too
             continue
         lines.append(line)
         places.append(place)
@@ -134,7 +131,6 @@ def _lines(path: Path, file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _is_one_document(text: bytes) -> bool:
-    """Return whether a text is JSON as a whole. Intake checks it more closely."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):

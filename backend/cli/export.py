@@ -1,4 +1,4 @@
-"""`headwater export`: provenance as a PROV file, and the graph's knowledge for other catalogs."""
+"""`headwater export`: writes provenance as a PROV file, and the contents of the graph for other catalogs."""
 
 from __future__ import annotations
 
@@ -121,7 +121,6 @@ async def _export(
 
 
 async def _asked(answers: Answers, request: TraceRequest, options: ViewOptions) -> Exported:
-    """Return the request for an export, with the ids of the named nodes."""
     if request.where is not None:
         return request
     focus = [(await find_target(answers, request.dataset)).id] if request.dataset else []
@@ -131,10 +130,7 @@ async def _asked(answers: Answers, request: TraceRequest, options: ViewOptions) 
 
 
 async def _check(answers: Answers, asked: Exported) -> None:
-    """Read the export back and check every constraint.
-
-    An export that breaks one is a fault of Headwater, and is not written.
-    """
+    """Read the export back and check every constraint. An export that breaks one shows a fault of Headwater, and is not written."""
     from headwater.graph.prov.constraints import check
     from headwater.graph.prov.read import read
 

@@ -1,4 +1,4 @@
-"""`headwater export datahub` and `headwater export openmetadata`: what the graph knows, as files for other catalogs."""
+"""`headwater export datahub` and `headwater export openmetadata`: the contents of the graph as files for other catalogs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Keeps records that the next overwrite of a source could lose, after a question to a home without a service.
+"""Stores records that the next overwrite of a source could lose, after a query on a home without a service.
 
-For the command line. A service does the same in its worker. The work takes a second at most, never fails the command,
-and goes on with the next question.
+A service does this work in its worker. The work takes a second at most, never fails the command, and continues after the next query.
 """
 
 from __future__ import annotations
@@ -22,10 +21,7 @@ _log = logging.getLogger("headwater.keeping")
 
 
 def keep_what_may_be_lost(home: Path | None, *, seconds: float = _SECONDS) -> int:
-    """Keep groups whose sources a known run wrote, as long as the time allows.
-
-    Return the number of boundaries kept.
-    """
+    """Store groups of records whose sources were written by a known run, within the time limit. Returns their number."""
     from headwater.backend.workspace import association_store
     from headwater.spark_listener.delivery.route import live_service
 

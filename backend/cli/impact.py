@@ -1,4 +1,4 @@
-"""`headwater impact`: everything that is downstream or upstream of something, with what one needs to act on it."""
+"""`headwater impact`: everything downstream or upstream of a node, with owners and last runs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def _impact(target: str, where: str | None, direction: Direction, depth: i
 
 
 async def _pages(answers: Answers, asked: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """All rows, and the last page for what it says of the whole."""
+    """Return all rows, and the last page, which has the totals."""
     rows: list[dict[str, Any]] = []
     page: dict[str, Any] = {"cursor": None}
     while True:

@@ -1,4 +1,4 @@
-"""`headwater import`: imports provenance and OpenLineage events of other tools as lineage."""
+"""`headwater import`: imports PROV documents and OpenLineage events of other tools as lineage."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ def openlineage(
 
 
 async def _import_events(files: list[Path], home: Path | None) -> bool:
-    """Return whether all events were accepted."""
     found = {"accepted": 0, "duplicates": 0, "rejected": 0}
     async with open_answers(home) as answers:
         for file in files:

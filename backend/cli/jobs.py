@@ -1,7 +1,4 @@
-"""`headwater jobs`: the programs that a replay may run.
-
-A file of the home lists them. Nothing on the network can add one.
-"""
+"""`headwater jobs`: the registered programs, which replays may run. A file of the home lists them. No network request can add one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command group that loads its members when they are called.
+"""A command group that imports a command when it is called.
 
 `headwater --help` must be quick, and `headwater run` must work without the server's libraries. A module with a
 command has `app`, a `typer.Typer`. An app with one command becomes that command, an app with several becomes a group.
@@ -26,9 +26,7 @@ _EXAMPLE = re.compile(r"^\s*(?:Example: )?(headwater .+)$", re.MULTILINE)
 class LazyCommand:
     """The module of a command, and its line in the list of commands.
 
-    `extra` is the optional dependency that it needs.
-
-    `hidden`: another name of a command, which is not listed.
+    `extra` is the optional dependency that the command needs. A `hidden` command is another name of a command, and is not listed.
     """
 
     module: str
@@ -39,7 +37,7 @@ class LazyCommand:
 
 
 class NamingGroup(TyperGroup):
-    """A group that lists its commands when a person asks for one that does not exist."""
+    """A group that lists its commands if an unknown command is called."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own = {name for option in self.get_params(ctx) for name in option.opts}
@@ -66,7 +64,7 @@ class NamingGroup(TyperGroup):
 
 
 class LazyGroup(NamingGroup):
-    """Lists the commands in `lazy` without importing them, and imports the one that is called."""
+    """Lists the commands in `lazy` without importing them, and imports the called command."""
 
     lazy: ClassVar[Mapping[str, LazyCommand]] = {}
 
@@ -80,7 +78,7 @@ class LazyGroup(NamingGroup):
 
 
 def _explain(error: BadParameter) -> None:
-    """Extend the message by an example if an argument is missing, and remove pydantic's words if a value is wrong."""
+    """Add an example to the message about a missing argument, and remove pydantic's prefix from other messages."""
     error.message = error.message.removeprefix("Value error, ")
     example = next(iter(_EXAMPLE.findall((error.ctx.command.help if error.ctx else None) or "")), None)
     if example and type(error) is not BadParameter and not error.message:

@@ -1,4 +1,4 @@
-"""`headwater lineage`: what is around a dataset, a job or a column, at the level, under the masks and as of the time asked for."""
+"""`headwater lineage`: the neighbours of a dataset, a job or a column, with levels, masks and time."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def _show(
         if between:
             asked["between"] = {"from": [(await find_target(answers, between[0])).id], "to": [(await find_target(answers, between[1])).id]}
         if focus and focus.kind is NodeKind.COLUMN and "data" not in asked:
-            # A job that makes ten columns of ten others would seem to make each of all: its columns are joined directly.
+            # Columns are linked directly. Through a job node, each output column would seem to depend on all input columns.
             asked["data"] = NodeKind.COLUMN.name
             asked["masks"].append({"by": "KIND", "values": [NodeKind.JOB.value]})
         if changes:
@@ -112,7 +112,6 @@ async def _show(
 
 
 async def _pages(answers: Answers, asked: Mapping[str, Any]) -> Shown:
-    """The whole view, page after page."""
     nodes: list[dict[str, Any]] = []
     edges: list[dict[str, Any]] = []
     cursor: str | None = None

@@ -1,4 +1,4 @@
-"""A lineage as text: tree, table, CSV, JSON, DOT (Graphviz) and Mermaid."""
+"""Prints lineage as a tree, a table, CSV, JSON, DOT (Graphviz) or Mermaid."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ _DATA = {kind.name for kind in DATA}
 
 
 class LineageFormat(StrEnum):
-    """The format in which a lineage is printed."""
-
     TREE = "tree"
     TABLE = "table"
     JSON = "json"
@@ -33,7 +31,7 @@ class LineageFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A whole view, as GraphQL answers it. The fields of a node's `node` are next to its own."""
+    """A complete lineage view from GraphQL. The fields of a node's `node` are merged into the node."""
 
     nodes: Sequence[Item]
     edges: Sequence[Item]
@@ -42,7 +40,7 @@ class Shown:
 
 
 def emit_lineage(focus: Node | None, shown: Shown, format: LineageFormat) -> None:
-    """Print a view. A view between two nodes has the focus None."""
+    """Print a view. `focus` is None for a view between two nodes."""
     if format is LineageFormat.JSON:
         emit_json(_as_json(focus, shown))
     elif format is LineageFormat.DOT:
@@ -59,7 +57,7 @@ def emit_lineage(focus: Node | None, shown: Shown, format: LineageFormat) -> Non
 
 
 def emit_changes(found: Mapping[str, Any], format: LineageFormat) -> None:
-    """Print a difference: JSON unchanged, else a table."""
+    """Print the difference of two views as JSON or as a table."""
     if format is LineageFormat.JSON:
         emit_json(found)
         return
@@ -77,7 +75,7 @@ def emit_changes(found: Mapping[str, Any], format: LineageFormat) -> None:
 
 
 def _as_json(focus: Node | None, shown: Shown) -> dict[str, Any]:
-    """Return the lineage as a graph: `edges` run the way data flows; `distance` is negative upstream."""
+    """Return the lineage as a graph. `edges` have the direction of the data flow. `distance` is negative upstream."""
     return {
         "focus": focus.id if focus else None,
         "nodes": [
@@ -104,7 +102,6 @@ def _distance(item: Item) -> int:
 
 
 def _kind(src: str, dst: str) -> str:
-    """Return the kind of a link: a read, a write, or a link between two nodes of a kind."""
     ends = [end.partition(":")[0].upper() in _DATA for end in (src, dst)]
     return {(True, False): "reads", (False, True): "writes"}.get((ends[0], ends[1]), "leads")
 
@@ -149,7 +146,7 @@ def _mermaid(shown: Shown) -> Iterator[str]:
 
 
 def _edge_text(edge: Item) -> str:
-    """Return the label of a link: the number of masked nodes on its way, else its weight if it stands for several flows."""
+    """Return the label of a link: the number of masked nodes on it, else the number of flows that it combines."""
     if edge["via"]:
         return f"via {edge['via']}"
     return str(edge["weight"]) if edge["weight"] > 1 else ""
@@ -167,7 +164,7 @@ def _print_trees(focus: Node, shown: Shown) -> None:
     for direction in ("upstream", "downstream"):
         upstream = direction == "upstream"
         if not any(nodes[root][direction] for root in roots):
-            continue  # not asked for
+            continue  # this direction was not requested
         kept = {identifier: item for identifier, item in nodes.items() if item[direction]}
         following = _following(shown.edges, kept, upstream=upstream)
         tree = Tree(_label(focus.kind.name, focus.name, focus.id, "came from" if upstream else "went to"), guide_style="dim")
@@ -180,7 +177,7 @@ def _print_trees(focus: Node, shown: Shown) -> None:
 
 
 def _print_between(shown: Shown) -> None:
-    """Print the nodes between two, from the first one. A circle that nothing enters begins at any of its nodes."""
+    """Print the nodes between two nodes, from the first one. A cycle without an entry begins at any of its nodes."""
     from rich.tree import Tree
 
     out = whole_lines()
@@ -199,13 +196,11 @@ def _print_between(shown: Shown) -> None:
 
 
 def _nothing(shown: Shown) -> str:
-    """Return why nothing can be shown."""
     masked = shown.totals["masked"]
     return f"is not hidden: the masks hide {masked:,} node{'' if masked == 1 else 's'}" if masked else "is known"
 
 
 def _following(edges: Sequence[Item], kept: Mapping[str, Item], *, upstream: bool) -> dict[str, list[str]]:
-    """Return the nodes that follow each node, away from the focus."""
     following: dict[str, list[str]] = {}
     for edge in edges:
         near, far = (edge["dst"], edge["src"]) if upstream else (edge["src"], edge["dst"])
@@ -215,10 +210,7 @@ def _following(edges: Sequence[Item], kept: Mapping[str, Item], *, upstream: boo
 
 
 def _grow(tree: Any, parent: str, nodes: Mapping[str, Item], following: Mapping[str, Sequence[str]], shown: set[str]) -> None:
-    """Add the nodes that follow `parent`, depth first.
-
-    A node that is in the tree already is named and not opened again.
-    """
+    """Add the nodes that follow `parent` to the tree, depth first. A node that is in the tree already is not expanded again."""
     stack = [(tree, parent)]
     while stack:
         branch, current = stack.pop()
@@ -235,16 +227,12 @@ def _grow(tree: Any, parent: str, nodes: Mapping[str, Item], following: Mapping[
 
 
 def _title(item: Item) -> str:
-    """Return the name of a node in a drawing.
-
-    A column has its dataset's name, too, because many columns have the same name.
-    """
     name: str = item["name"]
     return (shown_name(item["kind"], name, item["id"]) if item["kind"] == NodeKind.COLUMN.name else name) + _mark(item)
 
 
 def _mark(item: Item) -> str:
-    """Return the mark after the name of a dataset that only failed runs were to write."""
+    """Return the mark of a dataset that only failed runs tried to write."""
     return f"  ({UNWRITTEN})" if item["unwritten"] else ""
 
 

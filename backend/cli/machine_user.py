@@ -1,4 +1,4 @@
-"""The name of the person who types a command."""
+"""Returns the name of the person who runs a command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pwd
 
 
 def machine_user() -> str:
-    """Return the name of the user whose process this is, by the system's table. Variables such as LOGNAME could name anybody."""
+    """Return the owner of this process from the user database, because anybody can set variables such as LOGNAME."""
     user = os.getuid()
     try:
         return pwd.getpwuid(user).pw_name

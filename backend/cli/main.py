@@ -1,4 +1,4 @@
-"""The entry point: the list of commands, their common options, and errors that say what to do.
+"""The entry point: the list of commands, their common options, and the output of errors.
 
 Exit codes:
 
@@ -99,10 +99,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line.
-
-    An error of Headwater becomes a message with a hint and an exit code; `--debug` shows its traceback.
-    """
+    """Run the command line. An error of Headwater becomes a message with a hint and an exit code; `--debug` shows its traceback."""
     ready_to_complete()
     with telling_errors():
         app(prog_name=PROGRAM)

@@ -1,7 +1,6 @@
-"""The output of every command: answers on standard output, everything else on standard error.
+"""The output of every command. Answers go to standard output, and everything else to standard error.
 
-For people (tables) and scripts (JSON, CSV). Standard output must hold nothing but the answer, because it can be
-piped.
+Answers are tables for people, and JSON or CSV for scripts. Standard output contains nothing but the answer, because it can be piped.
 """
 
 from __future__ import annotations
@@ -23,22 +22,20 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and ends of lines
-_WIDE = 2_000  # columns; a table is as wide as its cells, up to this
-_FORMULA = ("=", "+", "-", "@", "\t", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: their wide forms
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all control characters except tabs and line feeds
+_WIDE = 2_000  # limit of a table's width in characters
+_FORMULA = ("=", "+", "-", "@", "\t", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four are full-width forms
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf(?:inity)?")
 
 
 class Format(StrEnum):
-    """The format in which an answer is printed."""
-
     TABLE = "table"
     JSON = "json"
     CSV = "csv"
 
 
 class ExitCode(IntEnum):
-    """The exit codes of every command; `headwater run` gives those of the script instead."""
+    """The exit codes of every command. `headwater run` ends with the exit code of the script instead."""
 
     OK = 0
     FAILURE = 1
@@ -50,7 +47,6 @@ class ExitCode(IntEnum):
 
 
 def exit_code_for(error: HeadwaterError) -> ExitCode:
-    """Return the exit code of an error."""
     by_type: tuple[tuple[type[HeadwaterError], ExitCode], ...] = (
         (InvalidInputError, ExitCode.USAGE),
         (ConfigurationError, ExitCode.USAGE),
@@ -63,7 +59,7 @@ def exit_code_for(error: HeadwaterError) -> ExitCode:
 
 @contextmanager
 def telling_errors() -> Iterator[None]:
-    """End the process with a message, a hint and an exit code if an error of Headwater is raised; HEADWATER_DEBUG shows its traceback."""
+    """Turn an error of Headwater into a message, a hint and an exit code. HEADWATER_DEBUG shows its traceback."""
     try:
         yield
     except HeadwaterError as error:
@@ -79,10 +75,9 @@ def telling_errors() -> Iterator[None]:
 def emit(
     rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], format: Format, title: str | None = None, empty: str | None = None
 ) -> None:
-    """Print rows, in the order of `columns`. JSON keeps every key of a row, table and CSV only the columns.
+    """Print rows. JSON contains every key of a row; table and CSV contain only `columns`, in this order.
 
-    A person reads `empty` in place of a table without rows.
-
+    `empty` is printed instead of a table without rows.
     """
     if format is Format.JSON:
         emit_json([dict(row) for row in rows])
@@ -103,10 +98,9 @@ def emit_json(value: Any) -> None:
 
 
 def note(text: str, *, label: str = "") -> None:
-    """Show a message to the person at the terminal; `label` is its kind: warning, note, error.
+    """Show a message on standard error. `label` is its kind: warning, note, error.
 
-    Markup in the text is not interpreted, because anybody who sends events chooses names.
-
+    Markup in the text is not interpreted, because the names of nodes in it are untrusted.
     """
     from rich.text import Text
 
@@ -115,7 +109,7 @@ def note(text: str, *, label: str = "") -> None:
 
 
 def report(error: HeadwaterError) -> None:
-    """Show what went wrong and what to do, in red if the terminal has colours."""
+    """Show the message and the hint of an error, in red if the terminal has colours."""
     from rich.text import Text
 
     console().print(Text.assemble(("error:", "bold red"), f" {error.message}"), highlight=False, soft_wrap=True)
@@ -125,7 +119,7 @@ def report(error: HeadwaterError) -> None:
 
 @contextmanager
 def progress(*, disable: bool = False) -> Iterator[Progress]:
-    """Return progress bars on standard error for long work, or none if that is not a terminal."""
+    """Return progress bars on standard error. They are invisible if standard error is not a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     bars = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -135,20 +129,16 @@ def progress(*, disable: bool = False) -> Iterator[Progress]:
 
 @cache
 def console() -> Console:
-    """The console on standard error."""
     return screen(stderr=True)
 
 
 def screen(*, stderr: bool = False) -> Console:
-    """Return a console that shows control characters as text.
-
-    No name of a dataset can move the cursor or set the title of a terminal.
-    """
+    """Return a console that shows control characters as text. Untrusted names could move the cursor of a terminal."""
     return _screen_type()(stderr=stderr, emoji=False)  # an id like actor:x:y holds what rich would take for an emoji
 
 
 def whole_lines() -> Console:
-    """Return a console that breaks and cuts no line, for files and other programs."""
+    """Return a console that neither wraps nor cuts lines, for files and other programs."""
     console = screen()
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDE
@@ -182,13 +172,12 @@ def _table(rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], title: 
     for row in rows:
         table.add_row(*(Text(_shown(row.get(column))) for column in columns))
     console = whole_lines()
-    if title is not None:  # above the table, not in it: a narrow table would break the names in its title
+    if title is not None:  # printed above the table, because a narrow table would wrap a title of its own
         console.print(Text(title, style="italic"), soft_wrap=True)
     console.print(table)
 
 
 def _shown(value: Any) -> str:
-    """Return a cell of a table: a list of texts without brackets and quotes."""
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     return _cell(value)
@@ -203,12 +192,9 @@ def _cell(value: Any) -> str:
 
 
 def inert(value: Any) -> str:
-    """Return a cell of CSV that a spreadsheet does not read as a formula.
+    """Return a CSV cell that a spreadsheet does not read as a formula. A text that looks like a formula gets an apostrophe in front.
 
-    A text that begins like one has an apostrophe in front. Numbers stay.
-
-    A carriage return becomes a line feed: the writer does not quote it alone, and the text after it would begin a
-    cell.
+    A carriage return becomes a line feed, because the CSV writer does not quote it, and the text after it would begin a new cell.
     """
     text = _cell(value).replace("\r\n", "\n").replace("\r", "\n")
     return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text

@@ -61,11 +61,10 @@ def check(
 
 
 def contents(file: Path) -> bytes:
-    """Return the bytes of a file that the user names.
+    """Read a file that the user names.
 
     Raises:
         ConfigurationError: the file cannot be read.
-
     """
     try:
         return file.read_bytes()

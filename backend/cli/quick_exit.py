@@ -1,7 +1,6 @@
-"""End a process without the clean-up of the interpreter.
+"""Ends a process without the clean-up of the interpreter.
 
-At its end, Python frees all objects one by one before the operating system takes back the memory. On a busy machine this takes
-seconds for a service.
+Python frees all objects one by one at its end. On a busy machine this takes seconds for a service.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import sys
 
 
 def end_at_once() -> None:
-    """End a process after its work: run the functions registered for the end, flush the output, and exit.
+    """Run the registered exit functions, flush the output, and end the process immediately.
 
     No other thread may be at work. If something fails, this function returns, and the interpreter ends the process as usual.
     """

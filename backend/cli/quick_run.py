@@ -1,7 +1,7 @@
-"""`headwater run` without the command line's own machinery, which takes longer to load than capture does.
+"""`headwater run` without typer, which takes longer to load than capture.
 
-For a command that names its options in full. Whatever else it is (help, a mistake), the `run` of the command line
-answers. A test holds the options here against those of that command.
+This module handles commands whose options are written in full. All others (help, a mistake) go to the `run` of the full command line. A
+test compares the options here with the options of that command.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ FLAGS = {"--quiet": "quiet", "-q": "quiet", "--module": "module", "-m": "module"
 
 
 def quick_run(arguments: Sequence[str]) -> None:
-    """Run a `headwater run …` command, and end as the program does.
-
-    Return if the command line must read the options.
-    """
+    """Run a `headwater run …` command, and exit with the code of the program. Returns if the full command line must read the options."""
     asked = _asked(arguments)
     if asked is None:
         return
@@ -39,7 +36,7 @@ def quick_run(arguments: Sequence[str]) -> None:
 
 
 def _asked(arguments: Sequence[str]) -> tuple[str, list[str], dict[str, Any]] | None:
-    """Return the program, its arguments and our options, or None if an option is not in its usual form."""
+    """Return the program, its arguments and the options of Headwater, or None if an option is not written in full."""
     if not arguments or arguments[0] != "run":
         return None
     options: dict[str, Any] = {}

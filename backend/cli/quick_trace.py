@@ -1,8 +1,7 @@
-"""`headwater trace` without typer and pandas, which take longer to load than most answers take.
+"""`headwater trace` without typer and pandas, which take longer to load than most traces.
 
-This module reads a command with its options written in full. The `trace` of the command line does the rest (help, a
-mistake, a library that is not installed). Both ask and print by `trace_command`. A test compares the options here
-with those of that command.
+This module handles commands whose options are written in full. All others (help, a mistake, a missing library) go to the `trace` of the
+full command line. Both use `trace_command`. A test compares the options here with the options of that command.
 """
 
 from __future__ import annotations
@@ -24,11 +23,10 @@ FLAGS = {"--forward": "forward"}
 
 
 def quick_trace(arguments: Sequence[str]) -> bool:
-    """Answer `headwater trace …`. Return false, and do nothing, if the command line must read the options.
+    """Answer `headwater trace …`. Returns false without an answer if the full command line must read the options.
 
     Raises:
-        HeadwaterError: as a trace does.
-
+        HeadwaterError: the trace failed.
     """
     options = _options(arguments)
     if options is None or "on_spark" in options or _may_run_on_spark():  # Spark may use pandas
@@ -36,7 +34,7 @@ def quick_trace(arguments: Sequence[str]) -> bool:
     without_pandas()
     try:
         from headwater.backend.cli.trace_command import answer_and_print, asked
-    except ModuleNotFoundError:  # the command line says which extra to install
+    except ModuleNotFoundError:  # the full command line names the missing extra
         return False
     printed = {"format": options.pop("format", Format.TABLE), "home": options.pop("home", None)}
     printed |= {name: options.pop(name, None) for name in ("since", "until")}
@@ -49,7 +47,6 @@ def _may_run_on_spark() -> bool:
 
 
 def _options(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """Return the options by name, or None if this module does not read one of them."""
     from headwater.graph.trace.answer import Semantics
 
     if not arguments or arguments[0] != "trace":

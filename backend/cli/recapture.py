@@ -1,4 +1,4 @@
-"""`headwater recapture`: run the program that wrote a dataset once more, and keep its record lineage if it writes the same bytes."""
+"""`headwater recapture`: runs the program that wrote a dataset again. If the files are identical, their record lineage is stored."""
 
 from __future__ import annotations
 
@@ -59,7 +59,6 @@ async def _find(home: Path | None, output: str) -> str:
 
 
 def _ask(url: str, dataset: str) -> Recaptured:
-    """Let the service run a program of its own home."""
     with progress() as bars:
         bars.add_task(f"{url} runs the program again", total=None)
         done = Client(url, shown_key()).recapture(dataset)

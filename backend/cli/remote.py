@@ -1,6 +1,6 @@
-"""A service at the end of a line, asked through GraphQL, in the shape in which the command line asks an opened home.
+"""The graph of a remote service, through GraphQL, with the interface of a local graph store.
 
-So that a command has one way of asking, wherever the answer is kept. The tenant is the credential's: what callers pass is ignored.
+Commands therefore use one interface for homes and services. The tenant comes from the credential; a passed tenant is ignored.
 """
 
 # ruff: noqa: ARG002 - the protocol has a tenant, and the credential says which
@@ -46,9 +46,9 @@ _CANCEL = "mutation ($id: ID!) { cancelTrace(id: $id) { id } }"
 
 _POLL = 0.1
 _JOB_POLL = 1.0
-_PATIENCE = 600  # polls
+_PATIENCE = 600  # number of polls
 
-_TOGETHER = 50  # nodes a request: the service limits the aliases of one document
+_TOGETHER = 50  # nodes in a request, because the service limits the aliases of one document
 
 
 class RemoteGraph:
@@ -87,7 +87,6 @@ class RemoteGraph:
         return Subgraph([_node(node) for node in found["nodes"]], edges, distance, found["truncated"])
 
     async def trace(self, request: TraceRequest) -> TraceAnswer:
-        """What the service answers to a trace request."""
         rows = [{"file": file, "row": row} for file, row in request.rows]
         asked = {"dataset": request.dataset, "where": request.where, "rows": rows or None, "column": request.column, "to": request.to}
         flags = {"semantics": request.semantics.name, "forward": request.forward, "limit": request.limit, "asOf": request.as_of}
@@ -97,22 +96,17 @@ class RemoteGraph:
             return await self._as_job(asked | flags)
 
     async def _as_job(self, asked: Mapping[str, Any]) -> TraceAnswer:
-        """Have the service follow a trace as a job, and tell how far it is. Whoever leaves ends it."""
+        """Run a trace as a job of the service, and show its progress. Cancellation ends the job."""
         identifier = (await self.ask(_START, **asked))["startTrace"]["id"]
         try:
             await self._ended(identifier)
         except BaseException:
             with suppress(Exception):
-                self._client.execute(_CANCEL, id=identifier)  # at once: an event loop that ends waits for no other request
+                self._client.execute(_CANCEL, id=identifier)  # a synchronous call, because a closing event loop waits for no other request
             raise
         return _answer((await self.ask(_DONE, id=identifier))["traceJob"]["answer"])
 
     async def _ended(self, identifier: str) -> None:
-        """Wait until a job is complete.
-
-        Raises:
-            HeadwaterError: it failed.
-        """
         shown = 0
         while True:
             job = (await self.ask(_JOB, id=identifier))["traceJob"]
@@ -128,14 +122,13 @@ class RemoteGraph:
             await asyncio.sleep(_JOB_POLL)
 
     async def settle(self) -> None:
-        """Wait, a minute at most, until the service has taken into its graph what it knows."""
+        """Wait until the graph of the service contains all received events, for a minute at most."""
         for _ in range(_PATIENCE):
             if not (await self.ask("{ service { pending } }"))["service"]["pending"]:
                 return
             await asyncio.sleep(_POLL)
 
     async def _each(self, ids: Sequence[str], fields: str) -> dict[str, Any]:
-        """Some fields of many nodes, in few requests; those that do not exist are left out."""
         found: dict[str, Any] = {}
         for start in range(0, len(ids), _TOGETHER):
             some = ids[start : start + _TOGETHER]
@@ -146,7 +139,6 @@ class RemoteGraph:
         return found
 
     async def ask(self, document: str, **variables: Any) -> dict[str, Any]:
-        """The data of the service's answer to a document."""
         return await asyncio.to_thread(self._client.execute, document, **variables)
 
 
@@ -163,7 +155,7 @@ def _page(found: Mapping[str, Any]) -> Page:
 
 
 def _distances(focus: Sequence[str], edges: Sequence[Edge], direction: Direction) -> dict[str, int]:
-    """Hops from the focus: the service does not send them."""
+    """Return the number of hops from the focus, which the service does not send."""
     following: dict[str, list[str]] = {}
     for edge in edges:
         if direction is not Direction.UPSTREAM:
@@ -172,7 +164,7 @@ def _distances(focus: Sequence[str], edges: Sequence[Edge], direction: Direction
             following.setdefault(edge.dst, []).append(edge.src)
     distance = dict.fromkeys(focus, 0)
     frontier = list(focus)
-    for node in frontier:  # grows while it is walked: breadth first
+    for node in frontier:  # breadth first: the list grows during the loop
         for after in following.get(node, ()):
             if after not in distance:
                 distance[after] = distance[node] + 1

@@ -1,4 +1,4 @@
-"""`headwater replay`: run a pipeline again with other records or programs, and show the rows that differ."""
+"""`headwater replay`: runs a pipeline again with other records or programs, and shows the rows that differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The request that the options of `headwater replay` state."""
+"""Converts the options of `headwater replay` to a request."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def replay_request(
 
 
 def parse_assignment(text: str) -> tuple[str, str | None]:
-    """Return the column and the new value of an assignment, as `wind_speed = 9.8`, `"a b" = 'text'` or `x = NULL`.
+    """Parse an assignment such as `wind_speed = 9.8`, `"a b" = 'text'` or `x = NULL` into a column and its new value.
 
     Raises:
-        InvalidQueryError: the text is no such assignment.
+        InvalidQueryError: the text is not an assignment.
     """
     match = _ASSIGNMENT.fullmatch(text)
     if match is None:

@@ -24,7 +24,7 @@ _COMMANDS = "continue, drop FILE:N, edit FILE:N 'column = value', or stop"
 
 
 def ask_at_stop(replay: Replay) -> None:
-    """Show the stop at which a replay waits, if it does, and answer it."""
+    """Show the stop at which a replay waits, and read the user's answer. Returns immediately if the replay does not wait."""
     if replay.stop is None:
         return
     folder = Path(replay.shadow).parent
@@ -44,10 +44,10 @@ def ask_at_stop(replay: Replay) -> None:
 
 
 def parse_answer(line: str) -> Answer:
-    """Return the answer that a line states.
+    """Parse the answer in a line.
 
     Raises:
-        InvalidQueryError: the line is no answer.
+        InvalidQueryError: the line is not an answer.
     """
     try:
         words = shlex.split(line)

@@ -1,4 +1,4 @@
-"""The endpoints of a service that take or give documents, for the command line."""
+"""The REST endpoints of a service for documents, as the command line uses them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHUNK = 1 << 16
 
 
 class RestClient:
-    """Sends documents to the service at `url`, and fetches them, showing `key`."""
+    """Sends documents to the service at `url` and fetches documents, with the API key `key`."""
 
     def __init__(self, url: str, key: str | None, *, timeout: float = 60.0) -> None:
         self._url = url.rstrip("/")
@@ -29,12 +29,12 @@ class RestClient:
         self._session = open_session(key)
 
     async def provenance(self, request: TraceRequest | ViewRequest, notation: ProvFormat) -> AsyncIterator[bytes]:
-        """An export, in chunks. Raises what the service says was wrong."""
+        """Yield a provenance export in chunks. Raises the error in the service's answer."""
         async for chunk in self._chunks("/api/v1/prov", {**_asked(request), "format": str(notation)}):
             yield chunk
 
     async def catalog(self, system: System, request: CatalogRequest) -> AsyncIterator[bytes]:
-        """The export for another catalog, in chunks. Raises what the service says was wrong."""
+        """Yield an export for another catalog in chunks. Raises the error in the service's answer."""
         asked = {
             "namespace": list(request.namespaces), "environment": request.environment,
             "known_as": [f"{namespace}={name}" for namespace, name in request.known_as.items()],
@@ -43,7 +43,7 @@ class RestClient:
             yield chunk
 
     async def take_prov(self, body: bytes, notation: ProvFormat | None) -> dict[str, Any]:
-        """Send a document to be taken in. Raises what the service says was wrong."""
+        """Send a PROV document to import. Raises the error in the service's answer."""
         asked = {} if notation is None else {"format": str(notation)}
         headers = {"Content-Type": "application/octet-stream"}
         answer = await asyncio.to_thread(self._ask, "POST", "/api/v1/prov", params=asked, data=body, headers=headers)
@@ -51,7 +51,11 @@ class RestClient:
         return report
 
     async def take_events(self, body: bytes) -> dict[str, Any]:
-        """Send OpenLineage events; the service's report, which names those that are refused. Raises where it takes none of them now."""
+        """Send OpenLineage events, and return the service's report, which lists refused events.
+
+        Raises:
+            HeadwaterError: the service accepts no event now.
+        """
         headers = {"Content-Type": "application/json"}
         answer = await asyncio.to_thread(self._ask, "POST", "/api/v1/lineage", data=body, headers=headers, taken=(422,))
         report: dict[str, Any] = answer.json()
@@ -69,7 +73,7 @@ class RestClient:
             ) from error
 
     def _ask(self, method: str, path: str, taken: Collection[int] = (), **options: Any) -> requests.Response:
-        """The response, if it is a success or one of the statuses that are `taken` as answers."""
+        """Return the response if it is a success, or has one of the status codes in `taken`."""
         try:
             response = self._session.request(method, self._url + path, timeout=self._timeout, **options)
         except requests.RequestException as error:
@@ -86,7 +90,6 @@ class RestClient:
 
 
 def _asked(request: TraceRequest | ViewRequest) -> dict[str, Any]:
-    """The parameters of `GET /api/v1/prov`."""
     from headwater.graph.trace import TraceRequest
 
     if isinstance(request, TraceRequest):

@@ -1,4 +1,4 @@
-"""`headwater run`: start a program with capture on. Needs the light install only."""
+"""`headwater run`: runs a program with capture on. Needs the light install only."""
 
 from __future__ import annotations
 

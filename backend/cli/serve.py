@@ -1,4 +1,4 @@
-"""`headwater serve`: the service and the page on one home folder."""
+"""`headwater serve`: runs the service and the page on one home folder."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def serve(
         note("others on the network can reach this address, and the key travels unencrypted: put TLS in front.", label="warning")
     _show(service.link(scopes), f"Serving {settings.folder.path} at {service.url}. Stop with Ctrl-C.", open_page)
     service.run()
-    end_at_once()  # the interpreter may take seconds to take itself apart on a busy machine
+    end_at_once()  # the clean-up of the interpreter may take seconds on a busy machine
 
 
 def _show(link: str, story: str, open_page: bool) -> None:

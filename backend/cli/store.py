@@ -1,4 +1,4 @@
-"""`headwater store`: keep the graph and its log: migrate, check, repair, retry, prune, rebuild, back up, restore, export, import."""
+"""`headwater store`: administers the graph and its log: migrate, check, repair, retry, prune, rebuild, back up, restore, export, import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`headwater trace`: which records a record came from, or what became of it."""
+"""`headwater trace`: the records behind a record, or the records that depend on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The question of `headwater trace`, and its printed answer. `quick_trace` and the command line both use it."""
+"""The request of `headwater trace`, and its printed answer. `quick_trace` and the full command line share this module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from headwater.graph.model.instants import instant_of
 from headwater.graph.trace import AsOf, Grain, Semantics, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graphql.values import to_json
 
-LIMIT = 10_000  # records listed, if nobody says how many
+LIMIT = 10_000  # default limit of listed records
 _PLACE = ("dataset", "file", "row", "line", "grain")
 
 
@@ -38,7 +38,7 @@ def asked(
     as_of: str | None = None,
     limit: int = LIMIT,
 ) -> TraceRequest:
-    """Return the question. Raises `InvalidQueryError` if it selects no record; `rows` are written as FILE:N."""
+    """Return the trace request. `rows` have the form FILE:N. Raises `InvalidQueryError` if no record is selected."""
     if where is None and not rows and not begins_at_actor(dataset):
         raise InvalidQueryError("No record is chosen.", hint="""Say which: --where "origin = 'EWR'" (DuckDB SQL), or --row FILE:N.""")
     return TraceRequest(
@@ -51,11 +51,9 @@ def answer_and_print(
     request: TraceRequest, *, format: Format, home: Path | None, on_spark: str | None = None, since: str | None = None,
     until: str | None = None,
 ) -> None:  # fmt: skip
-    """Ask the home, or the service, and print the answer on standard output.
+    """Send a trace request to the home or the service, and print the answer on standard output.
 
-    `on_spark` is the Spark master that follows records.
-
-    `since` and `until` bound the runs of an actor that a trace begins with.
+    `on_spark` is the Spark master that follows records. `since` and `until` limit the runs of an actor at which the trace begins.
     """
     if (since or until) and not begins_at_actor(request.dataset):
         raise InvalidQueryError(
@@ -79,7 +77,7 @@ def answer_and_print(
 
 
 def _here(as_of: str | None) -> str | None:
-    """Return a local date or instant in UTC. Another name of a version stays as it is."""
+    """Convert a local date or instant to UTC. Other names of versions are returned unchanged."""
     if as_of is None or as_of.isdecimal():
         return as_of
     try:
@@ -101,7 +99,7 @@ async def _ask(request: TraceRequest, home: Path | None, on_spark: str | None, s
 
 
 async def _hint(answers: Answers, answer: TraceAnswer, home: Path | None) -> None:
-    """Return how to follow records if the trace went on by datasets and a program of this home wrote them."""
+    """Return a hint how to get record lineage, if the trace has only datasets for a program of this home."""
     coarse = [hop.output for hop in answer.path if hop.grain is Grain.DATASET]
     if not coarse:
         return
@@ -118,7 +116,7 @@ async def _hint(answers: Answers, answer: TraceAnswer, home: Path | None) -> Non
 
 
 def as_json(answer: TraceAnswer) -> dict[str, Any]:
-    """Return the answer in the form that scripts rely on."""
+    """Return the answer as JSON. Scripts rely on this form."""
     incomplete = [{"what": item.what, "reason": item.reason, "effect": item.effect} for item in answer.incomplete]
     if answer.total > len(answer.records):
         reason = f"{len(answer.records)} of {answer.total} records are listed"
@@ -178,7 +176,7 @@ def _place(record: TracedRecord) -> dict[str, Any]:
 
 
 def reference(text: str) -> tuple[str, int]:
-    """Return a record written as FILE:N. Raises `InvalidQueryError` for any other text."""
+    """Parse a record in the form FILE:N. Raises `InvalidQueryError` for any other text."""
     file, colon, number = text.rpartition(":")
     if not colon or not file or not number.isdecimal():
         raise InvalidQueryError(f"{text!r} names no record.", hint="Write FILE:N, N counted from 0: --row raw/weather.csv:1009")

@@ -1,7 +1,4 @@
-"""A trace for people: the question, whether the answer is exact, the records, the path, and what is missing.
-
-In this order.
-"""
+"""Prints a trace for people: the question, whether the answer is exact, the records, the path, and missing parts."""
 
 from __future__ import annotations
 
@@ -22,13 +19,12 @@ from headwater.backend.cli.output import screen
 from headwater.graph.model.instants import shown_instant
 from headwater.graph.trace import Grain, Hop, Semantics, TraceAnswer, TracedRecord, TraceRequest
 
-_SHOWN = 20  # records a dataset: more is for --format csv or json
-_MOST_TASKS = 5  # of a hop
+_SHOWN = 20  # limit of records of a dataset; --format csv or json prints all
+_MOST_TASKS = 5  # limit of printed tasks of a hop
 _CELL = 28
 
 
 def print_story(request: TraceRequest, answer: TraceAnswer, *, console: Console | None = None) -> None:
-    """Print the whole answer on standard output."""
     out = console or screen()
     out.print(_question(request), soft_wrap=True)
     out.print(_verdict(request, answer), soft_wrap=True)
@@ -57,7 +53,7 @@ def _question(request: TraceRequest) -> Text:
     if request.column and not request.forward:
         asked.append(request.column, "bold cyan").append(" of ", "dim")
     asked.append(dataset_of(request.dataset), "bold")
-    if which:  # else the question is about all records of a run, a task or an actor
+    if which:  # else the question is about all records of an actor
         asked.append(" where " if request.where else " row ", "dim").append(which, "cyan")
     if not request.forward:
         asked.append(" come from", "dim")
@@ -113,7 +109,7 @@ def _print_records(out: Console, dataset: str, records: Sequence[TracedRecord], 
 
 
 def _one(record: TracedRecord) -> Table:
-    """Print a single record as one line per column, so that none of its values is cut."""
+    """Print a single record with one line for each column, so that no value is cut."""
     table = Table.grid(padding=(0, 2))
     for name, value in {**_place(record), **record.values}.items():
         table.add_row(Text(name, "dim"), Text(_cell(value)))
@@ -133,7 +129,7 @@ def _many(records: Sequence[TracedRecord], columns: Sequence[str]) -> Table:
 
 
 def _fitting(records: Sequence[TracedRecord], first: str | None, width: int) -> list[str]:
-    """Return the columns that fit the width. The column of the question comes first."""
+    """Return the columns that fit the width. The requested column comes first."""
     names = list(dict.fromkeys(name for record in records for name in record.values))
     names.sort(key=lambda name: name != first)
     fitting: list[str] = []
@@ -146,10 +142,7 @@ def _fitting(records: Sequence[TracedRecord], first: str | None, width: int) -> 
 
 
 def _place(record: TracedRecord) -> dict[str, Any]:
-    """Return the place of a record, as far as known.
-
-    A line is the number that an editor shows. A format with lines has it in place of the row.
-    """
+    """Return the position of a record at its finest known grain. Text formats have a line, counted from 1, instead of a row."""
     if record.file is None:
         return {"grain": record.grain.value}
     name = PurePosixPath(record.file).name
@@ -163,7 +156,6 @@ def _place(record: TracedRecord) -> dict[str, Any]:
 
 
 def _path(answer: TraceAnswer) -> Tree:
-    """Return the hops from the dataset of the question, each with the operations between its inputs and its output."""
     tree = Tree("", hide_root=True, guide_style="dim")
     for hop in answer.path:
         head = Text.assemble((_job(hop.job), "bold magenta"), (f"  run {hop.run.rpartition(':')[2][:8]}" if hop.run else "", "dim"))
@@ -185,19 +177,18 @@ def _path(answer: TraceAnswer) -> Tree:
 
 
 def _tasks(tasks: Sequence[str]) -> str:
-    """Return the tasks of a hop, by the ids that Spark gave their attempts."""
     attempts = [task.rpartition(":")[2] for task in tasks]
     more = f" and {len(attempts) - _MOST_TASKS} more" if len(attempts) > _MOST_TASKS else ""
     return f"task{'s' if len(attempts) > 1 else ''} {', '.join(attempts[:_MOST_TASKS])}{more}"
 
 
 def _is_made(hop: Hop) -> bool:
-    """Return whether a job wrote records without reading any: of a range, or of literals."""
+    """Whether a job wrote records without reading any, for example from a range or literals."""
     return hop.grain is Grain.RECORD and not hop.inputs
 
 
 def _operations(hop: Hop) -> list[str]:
-    """Return the operations of the run: the expressions of the traced column, else of all columns, else Spark's own words."""
+    """Return the operations of the run: expressions of the traced column, else of all columns, else Spark's description."""
     steps: list[str] = []
     for step in hop.expressions:
         made = ", ".join(f"{one.column} = {one.expression}" for one in step.made)
@@ -212,7 +203,6 @@ def _job(identifier: str) -> str:
 
 
 def _named(what: str) -> str:
-    """Return names for people of what is missing. A job has its name; rows of the program have none."""
     if what.startswith("job:"):
         return _job(what)
     return OWN_ROWS if what.startswith("local:") else what

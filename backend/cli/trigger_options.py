@@ -1,4 +1,4 @@
-"""The options of `headwater triggers create` and `test` as the document of a trigger."""
+"""Converts the options of `headwater triggers create` and `test` to the document of a trigger."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DO = "--run, --replay, --recapture, --webhook, --notify, --do or --file"
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """Return the document in a JSON or TOML file.
+    """Read a document from a JSON or TOML file.
 
     Raises:
         InvalidQueryError: the file cannot be read.
@@ -33,7 +33,7 @@ def read_file(path: Path) -> dict[str, Any]:
 def document_of(
     *, name: str | None, file: Path | None, when: Mapping[str, Any], do: Mapping[str, Any], limits: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the document that a file and options state together."""
+    """Merge the document in a file with the options."""
     stated: dict[str, Any] = read_file(file) if file is not None else {}
     if name is not None:
         stated["name"] = name
@@ -53,7 +53,6 @@ def conditions(
     *, data: str | None, where: str | None, failed_check: str | None, cron: str | None, every: str | None, zone: str | None,
     missed: str | None, job: str | None, state: str | None, manual: bool, when: str | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the conditions that options state."""
     found: dict[str, Any] = {}
     if data is not None:
         found["data"] = _given(dataset=data, where=where, failed_check=True if failed_check == "any" else failed_check)
@@ -72,7 +71,6 @@ def actions(
     *, run: str | None, namespace: str | None, replay: str | None, output: str | None, dataset: str | None, recapture: str | None,
     webhook: str | None, notify: str | None, text: str | None, do: str | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the actions that options state."""
     found: dict[str, Any] = {}
     if run is not None:
         found["run"] = _given(job=run, namespace=namespace)

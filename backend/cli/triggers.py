@@ -1,4 +1,4 @@
-"""`headwater triggers`: what a home or a service does by itself when something happens."""
+"""`headwater triggers`: actions that a home or a service runs when events happen."""
 
 from __future__ import annotations
 
@@ -258,8 +258,6 @@ _DOCUMENTS = {
 
 
 def _ask(home: Path | None, verb: str, **variables: Any) -> Any:
-    """Ask the home, or the service that HEADWATER_URL names."""
-
     async def ask() -> Any:
         async with open_answers(home) as answers:
             return (await answers.ask(_DOCUMENTS[verb], **variables))["found"]
@@ -268,7 +266,7 @@ def _ask(home: Path | None, verb: str, **variables: Any) -> Any:
 
 
 def _waits_for_a_service(home: Path | None) -> bool:
-    """Whether the executions of a home wait because nothing drives them."""
+    """Whether executions of a home wait because no service runs them."""
     if home is None and os.environ.get("HEADWATER_URL"):
         return False
     settings = load_settings(home=home)

@@ -1,4 +1,4 @@
-"""`headwater versions`: the blocks of a dataset, which is what each run wrote there, and what may be done with them."""
+"""`headwater versions`: the blocks of a dataset (the data that each run wrote), and operations on them."""
 
 from __future__ import annotations
 

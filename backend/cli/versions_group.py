@@ -10,7 +10,7 @@ DEFAULT = "list"
 
 
 class DefaultListGroup(NamingGroup):
-    """Takes a first argument that is no command for the argument of `list`. A dataset with the name of a command needs its path."""
+    """Passes a first argument that is not a command to the command `list`. A dataset named like a command needs its path."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own = {name for option in self.get_params(ctx) for name in option.opts} | {"-h", "--help"}

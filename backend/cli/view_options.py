@@ -1,4 +1,4 @@
-"""The options of commands that show a view, and the ids of the names in them."""
+"""The options of commands that show a lineage view, and the ids of the nodes that they name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater.graph.model import Node, NodeKind
 from headwater.graph.model.instants import instant_of
 from headwater.graph.views.options import ViewOptions, level_called, split_opened
 
-# If several nodes have a name, the first kind of these is meant.
+# If several nodes have the same name, the first of these kinds wins.
 _NAMED = (NodeKind.DATASET, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.COLUMN, NodeKind.RUN)
 _BY_ID = (
     *_NAMED, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR, NodeKind.ACTOR, NodeKind.DATA,
@@ -21,17 +21,16 @@ _BY_ID = (
 
 
 def local_end(text: str) -> str:
-    """Return a local instant. A date stands for its end in the local time zone.
+    """Parse an instant in local time. A date means its end in the local time zone.
 
     Raises:
-        InvalidQueryError: the text is no instant.
-
+        InvalidQueryError: the text is not an instant.
     """
     return instant_of(text, "instant", end=True, zone=None)
 
 
 def local_begin(text: str) -> str:
-    """Return a local instant. A date stands for its beginning."""
+    """Parse an instant in local time. A date means its beginning."""
     return instant_of(text, "instant", end=False, zone=None)
 
 
@@ -85,12 +84,10 @@ Depth = typer.Option(
 
 
 async def find_target(answers: Answers, text: str) -> Node:
-    """Return the node that a person names. Raises as `Answers.find`."""
     return await answers.find(text, *(_BY_ID if text.partition(":")[0] in set(_BY_ID) else _NAMED))
 
 
 async def with_ids(answers: Answers, options: ViewOptions) -> ViewOptions:
-    """Return the options with the ids of the nodes that they name."""
     opened = [split_opened(text) for text in options.open]
     return replace(
         options,

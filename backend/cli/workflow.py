@@ -1,4 +1,4 @@
-"""`headwater workflow`: compose registered programs into a workflow, and run it block by block."""
+"""`headwater workflow`: composes registered programs into a workflow, and runs it block by block."""
 
 from __future__ import annotations
 
@@ -169,7 +169,6 @@ def _status_rows(workflows: Workflows, name: str) -> list[dict[str, Any]]:
 
 
 async def _apply_triggers(workspace: Workspace, workflow: Workflow) -> list[str]:
-    """Make the triggers of a workflow. A home without triggers gets no store for them."""
     if not workflow.triggers and not has_store(workspace.settings):
         return []
     from headwater.backend.triggers.actions import Site

@@ -1,5 +1,5 @@
-"""The demo: the example pipeline over real data, and the story of a wrong number in its report.
+"""The demo: the example pipeline over real data, and the search for a wrong number in its report.
 
-For a newcomer who wants to see the purpose of Headwater within minutes. No fact is planted: everything printed comes from the service's
-answers. The demo uses its own folder, and leaves the user's home alone.
+The demo shows a newcomer the purpose of Headwater within minutes. Everything that it prints comes from answers of the service.
+The demo uses its own folder, and never the user's home.
 """

@@ -1,4 +1,4 @@
-"""`headwater demo`: the example pipeline, and the story of a wrong number."""
+"""`headwater demo`: runs the example pipeline, and finds the origin of a wrong number."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from headwater.transport import GraphQLClient
 app = typer.Typer(add_completion=False)
 _DONE = "pipeline.done"
 _EXPORT = "report.prov.json"
-_MADE = {"raw", "out", "home", "logs", _DONE, _EXPORT}  # in its folder
+_MADE = {"raw", "out", "home", "logs", _DONE, _EXPORT}  # names that the demo creates in its folder
 
 
 @app.command()
@@ -54,7 +54,7 @@ def demo(
     home = Home.at(folder / "home").create()
     began = time.monotonic()
     _show_data(screen, folder)
-    with _Service(home, port) as service:  # before the jobs, which send to it: else each would start a process to take its spool in
+    with _Service(home, port) as service:  # starts before the jobs; else each job would start a process to read its spool
         _run_jobs(screen, folder, home)
         story = Story(service.client, folder / "raw", folder / "out")
         story.await_graph()
@@ -67,7 +67,6 @@ def demo(
 
 
 def _show_next(screen: Console, folder: Path, home: Home) -> None:
-    """Show how to go on. The demo has a home of its own, which commands do not find by themselves."""
     command = Path(sys.executable).with_name("headwater")
     name = str(command) if command.exists() and shutil.which("headwater") is None else "headwater"
     lines = (
@@ -82,13 +81,13 @@ def _show_next(screen: Console, folder: Path, home: Home) -> None:
 
 
 def _forget(folder: Path) -> None:
-    """Remove an earlier demo. A folder that is not a demo stays."""
+    """Remove the files of an earlier demo. A folder with other files is left unchanged."""
     if not folder.exists():
         return
     there = {path.name for path in folder.iterdir()} if folder.is_dir() else {folder.name}
     others = there - _MADE
     if not others and not Home.at(folder / "home").associations.is_dir():
-        others = there  # files with names that a demo uses, but that no demo made
+        others = there  # the names are those of a demo, but no demo made the files
     if others:
         raise ConfigurationError(
             f"{folder} has other things than a demo in it: {', '.join(sorted(others)[:5])}{', …' * (len(others) > 5)}.",
@@ -147,7 +146,7 @@ def _show(screen: Console, story: Story, folder: Path, home: Home) -> None:
     screen.print("\nRunning the pipeline again [bold]without it[/], beside the real data …")
     export = folder / _EXPORT
     command = [sys.executable, "-m", "headwater", "export", "prov", str(story.out / "report"), "--home", str(home.path), "-o", str(export)]
-    # Written while the jobs run again: the two are independent.
+    # The export is written while the jobs run again, because the two are independent.
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as exporting:
         replay = story.replay_without([record])
         _show_replay(screen, replay)
@@ -176,7 +175,7 @@ def _show_records(screen: Console, witness: dict[str, Any]) -> None:
 
 
 def _place(record: dict[str, Any]) -> str:
-    """Return the place of a traced record, as finely as it is known."""
+    """Describe the position of a traced record at its finest known grain."""
     dataset = Path(record["datasetName"]).name
     if record["grain"] == "RECORD":
         return f"row {record['row']} of {dataset}"
@@ -201,7 +200,7 @@ def _show_replay(screen: Console, replay: dict[str, Any]) -> None:
 
 
 class _Service:
-    """A service on the demo's home, in this process. A service that already runs there is used instead."""
+    """The service of the demo's home, in this process. If a service of the home is running, it is used instead."""
 
     def __init__(self, home: Home, port: int | None) -> None:
         self._settings = load_settings(home=home.path, port=port, log_level="warning")
@@ -226,12 +225,11 @@ class _Service:
 
     @property
     def link(self) -> str:
-        """Return the address of the page, with a ticket that lets a browser in once."""
+        """Return the address of the page with a one-time ticket for a browser."""
         if self._running is not None:
             return link_to(self._running, self._settings.key())
         return self._own.link() if self._own else ""
 
     def wait(self) -> None:
-        """Wait until the person at the terminal ends the demo."""
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()

@@ -23,11 +23,13 @@ _SUBMIT = "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' --co
 
 
 class JobFailedError(HeadwaterError):
-    """An example job ended with an error. The message contains the end of its log."""
+    """An example job failed. The message contains the end of its log."""
 
 
 def run_pipeline(folder: Path, *, home: Path, started: Callable[[str], None], ended: Callable[[str, str], None]) -> None:
-    """Run all jobs over `folder/raw`, writing below `folder/out`. `ended` gets a job's name and the output of `headwater run`.
+    """Run all jobs on the files in `folder/raw`. The jobs write below `folder/out`.
+
+    `ended` is called with a job's name and the output of `headwater run`.
 
     Raises:
         JobFailedError: a job failed.
@@ -51,7 +53,7 @@ def run_pipeline(folder: Path, *, home: Path, started: Callable[[str], None], en
 
 
 def script(name: str) -> Path:
-    """Return the path of an example job in the package, or, in a checkout, in `examples/flights`."""
+    """Return the path of an example job, in the installed package or in `examples/flights` of a checkout."""
     return Path(str(files("headwater.examples") / "flights" / f"{name}.py"))
 
 

@@ -1,7 +1,4 @@
-"""The story: the demo's questions to the service, and the use of its answers.
-
-This module only asks and evaluates; the command prints. Every figure comes from the service.
-"""
+"""The queries of the demo to the service, and the evaluation of the answers. The module `command` prints them."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ _REPLAY_STATE = "query ($id: ID!) { replay(id: $id) { state error shadow steps {
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """The demo's questions to one service about one pipeline's output in `out`."""
+    """The demo's queries to one service about one pipeline's output in `out`."""
 
     client: GraphQLClient
     raw: Path
@@ -48,7 +45,7 @@ class Story:
         """Return the id of the dataset at a path.
 
         Raises:
-            NotFoundError: the service knows no dataset there.
+            NotFoundError: the service knows no dataset at the path.
         """
         found = self.client.execute(_SEARCH, text=str(path))["search"]["nodes"]
         for node in found:
@@ -60,7 +57,7 @@ class Story:
         """Wait until the graph contains the events of the jobs.
 
         Raises:
-            HeadwaterError: it took longer than `patience` seconds.
+            HeadwaterError: the graph does not contain them after `patience` seconds.
         """
         deadline = time.monotonic() + patience
         while pending := self.client.execute(_PENDING)["service"]["pending"]:
@@ -71,7 +68,7 @@ class Story:
             time.sleep(0.1)
 
     def report_row(self, where: str = WRONG) -> dict[str, Any]:
-        """Return one row of the report, as column → value.
+        """Return one row of the report as a mapping of columns to values.
 
         Raises:
             HeadwaterError: `where` does not match exactly one row.
@@ -82,10 +79,10 @@ class Story:
         return dict(zip((column["name"] for column in page["columns"]), page["rows"][0]["values"], strict=True))
 
     def witness(self) -> dict[str, Any]:
-        """Return the record of the raw weather that the wrong number came from.
+        """Return the record of the raw weather data that the wrong number came from.
 
         Raises:
-            HeadwaterError: the record is unknown, or no longer readable because files have changed since the pipeline ran.
+            HeadwaterError: the record is unknown, or files have changed since the pipeline ran.
         """
         answer = self._trace(
             dataset=str(self.out / "report"), where=WRONG, column=COLUMN, semantics="WITNESS", to=str(self.raw / "weather.csv")
@@ -96,11 +93,11 @@ class Story:
         return answer
 
     def influence(self) -> dict[str, Any]:
-        """Return every record of the raw weather that contributed to the row."""
+        """Return every record of the raw weather data that contributed to the row."""
         return self._trace(dataset=str(self.out / "report"), where=WRONG, to=str(self.raw / "weather.csv"))
 
     def forward(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Return everything else that a raw record contributed to."""
+        """Return everything that a raw record contributed to."""
         return self._trace(dataset=record["datasetName"], rows=[{"file": record["file"], "row": record["row"]}], forward=True)
 
     def replay_without(self, records: Sequence[Mapping[str, Any]], *, patience: float = 600) -> dict[str, Any]:

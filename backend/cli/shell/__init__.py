@@ -1,1 +1,1 @@
-"""`headwater.lineage` in the running shell: of a DataFrame by `frames`, of an RDD by `rdds`; without a service."""
+"""`headwater.lineage` in the running shell, without a service: for a DataFrame (`frames`) and for an RDD (`rdds`)."""

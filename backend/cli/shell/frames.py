@@ -1,8 +1,8 @@
 """`headwater.lineage(df)`: the lineage of a DataFrame in the running shell, as DataFrames, without a service.
 
-For a person who looks at a wrong row in a notebook. The frame is computed once, with record capture, into a temporary
+A person who looks at a wrong row in a notebook can use it. The DataFrame is computed once, with record capture, into a temporary
 folder. The answers are native DataFrames of the same session, which can be filtered and joined like any other
-(Titian, "native transformations"). Nothing is sent anywhere or kept. While the frame is computed, other queries of
+(Titian, "native transformations"). Nothing is sent or stored. While the DataFrame is computed, other queries of
 the same session are not captured.
 """
 
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 TENANT = "shell"
 FILE, ROW = "_file", "_row"
-_OWN_FILE, _OWN_ROW = "_headwater_file_number", "_headwater_row"  # next to them are the columns that a user's condition is about
+_OWN_FILE, _OWN_ROW = "_headwater_file_number", "_headwater_row"  # names that do not collide with the columns of a user's condition
 _PLACE = ("origin", "file", "row")
 
 
 class FrameLineage:
-    """The lineage of one DataFrame. `lineage` makes it; `close`, or the end of the object, removes its folder."""
+    """The lineage of one DataFrame, made by `lineage`. `close` or garbage collection removes its folder."""
 
     def __init__(self, frame: DataFrame, folder: Path, *, large: int) -> None:
         self._spark = frame.sparkSession
@@ -78,18 +78,18 @@ class FrameLineage:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The paths that the frame reads records from."""
+        """Return the paths from which the DataFrame reads records."""
         return tuple(source.path for source in self._manifest.sources)
 
     def backward(self, where: str | None = None, *, source: str | None = None, witness: bool = False) -> DataFrame:
-        """The records of a source behind the rows that fulfil `where` (Spark SQL; none: all rows), with `_file` and `_row`.
+        """Return the records of a source behind the rows that fulfil `where` (Spark SQL; all rows by default).
 
-        With `witness`, only records that suffice to compute the rows again. `source` is a path or the end of one,
-        needed where the frame reads several. Warns (`LineageWarning`) where the answer is not exact.
+        The result has the columns `_file` and `_row`. With `witness`, it has only records that suffice to compute the rows again. `source`
+        is a path or the end of a path. It is required if the DataFrame has several sources. Inexact answers cause a `LineageWarning`.
 
         Raises:
-            InvalidQueryError: there is no such source, or it is needed and missing.
-            SourceChangedError: a file that holds the records is not what it was.
+            InvalidQueryError: there is no such source, or the source must be named.
+            SourceChangedError: a file with the records changed.
         """
         chosen = self._source(source)
         with self._session() as session:
@@ -104,9 +104,9 @@ class FrameLineage:
             return self._records_at(chosen, files, self._by_size(session, begin, followed, forward=False))
 
     def forward(self, where: str | None = None, *, source: str | None = None) -> DataFrame:
-        """The rows of the frame that records of a source had a part in, with `_file` and `_row`.
+        """Return the rows of the DataFrame that depend on records of a source, with `_file` and `_row`.
 
-        `where` chooses the records.
+        `where` selects the records.
         """
         chosen = self._source(source)
         with self._session() as session:
@@ -122,7 +122,7 @@ class FrameLineage:
             return self._rows_at(written, self._by_size(session, begin, followed, forward=True))
 
     def close(self) -> None:
-        """Remove everything. DataFrames made of this lineage cannot be computed any more."""
+        """Remove all files. DataFrames from this lineage can no longer be computed."""
         self._end()
 
     @contextmanager
@@ -133,9 +133,9 @@ class FrameLineage:
                 warnings.warn(f"{lack.what}: {lack.reason} ({lack.effect})", LineageWarning, stacklevel=4)
 
     def _by_size(self, session: Session, begin: str, followed: Callable[[Session], T], *, forward: bool) -> T:
-        """Walk over records: jobs of this Spark do it if the walk is large, else this process.
+        """Follow records with Spark jobs if their number is large, else in this process.
 
-        This process also does what the jobs cannot.
+        This process also takes over if the jobs fail.
         """
         if expected_rows(session, begin, forward=forward, goal_datasets=None, row_limit=self._large) > self._large:
             known = dict(session.incomplete)
@@ -143,7 +143,7 @@ class FrameLineage:
                 with open_spark_session(SparkConnection(self._spark, shares_files=True), session) as there:
                     return followed(there)
             except NotOnSparkError:
-                session.incomplete.clear()  # remarks of the jobs that gave up
+                session.incomplete.clear()  # remove the notes of the failed jobs
                 session.incomplete.update(known)
         return followed(session)
 
@@ -166,7 +166,7 @@ class FrameLineage:
         return {file.path: session.add_file(block, dataset, shape, file.partition) for file, block in blocks}  # paths as Spark writes them
 
     def _begin(self, session: Session, placed: DataFrame, where: str | None) -> str:
-        """Return the places of the rows of a frame that fulfil a condition: a table `origin, file, row`."""
+        """Return a table `origin, file, row` with the positions of the rows that fulfil a condition."""
         chosen = placed.where(where) if where else placed
         places = chosen.selectExpr(f"CAST({_OWN_FILE} AS BIGINT) AS file", f"{_OWN_ROW} AS row").toArrow()
         table = pa.table({"origin": pa.array(np.zeros(len(places), np.int64)), "file": places["file"], "row": places["row"]})
@@ -177,11 +177,10 @@ class FrameLineage:
         return session.make_table(f"SELECT {', '.join(_PLACE)} FROM {name}")
 
     def _rows_at(self, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
-        """Return the rows of the frame with their places."""
         return self._placed(self._spark.read.parquet(pattern_of_path(str(self._out))), self._names, files, wanted)
 
     def _records_at(self, source: Source, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
-        """Return the records of a source with their places, for formats whose readers report places."""
+        """Return the records of a source with their positions. Only formats whose readers report positions work."""
         if not get_format(source.format).spark_gives_places:
             raise UnsupportedError(
                 f"{source.path} is {source.format}; in the shell, records of Parquet alone are given as DataFrames.",
@@ -197,7 +196,7 @@ class FrameLineage:
     def _placed(
         self, read: DataFrame, names: Sequence[str], files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None
     ) -> DataFrame:
-        """Return records with their places: by the number of the file for `_begin`, by path for `wanted` records, which users see."""
+        """Return records with their positions. The file is a number for `_begin`, and a path for `wanted` records."""
         states = _states(files, files if wanted is None else wanted)
         if wanted is None:
             numbers = {path: str(file.number) for path, file in files.items()}
@@ -234,7 +233,7 @@ def lineage(frame: Any, *, folder: str | Path | None = None, large: int = Defaul
 
 
 def _wanted(session: Session, files: Mapping[str, KnownFile], tables: Sequence[str]) -> dict[str, Longs]:
-    """Return the rows of files in tables `file, row`, ascending, by path of the file.
+    """Return the rows of files in tables `file, row`, in ascending order, by the path of the file.
 
     A file without rows is left out.
     """
@@ -250,22 +249,19 @@ def _wanted(session: Session, files: Mapping[str, KnownFile], tables: Sequence[s
 
 
 def _states(files: Mapping[str, KnownFile], paths: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return length and modification time of files as the run left or read them."""
+    """Return the length and modification time of files when the run wrote or read them."""
     return {path: (files[path].block.length, files[path].block.modified) for path in paths}
 
 
 def _is_called(source: Source, name: str) -> bool:
-    """Return whether a source's path is, or ends with, a name."""
     return f"/{source.path}".rstrip("/").endswith("/" + name.strip("/"))
 
 
 def _base(source: Source) -> str:
-    """Return the folder below which folders have the source's partition columns.
-
-    It is one of the read paths if a part was read.
+    """Return the folder that contains the source's partition folders. If only a part was read, it is one of the read paths.
 
     Raises:
-        UnsupportedError: a file does not lie in such folders.
+        UnsupportedError: a file is not in a partition folder.
     """
     names = [name.lower() for name in source.partition_columns]
     if not names or not source.files:
@@ -281,7 +277,7 @@ def _base(source: Source) -> str:
 
 
 def _storable(frame: DataFrame) -> DataFrame:
-    """Return the frame with unique column names: a file cannot hold two columns of one name."""
+    """Return the DataFrame with unique column names, because a file cannot have two columns of one name."""
     names = {name.lower() for name in frame.columns}
     return frame if len(names) == len(frame.columns) else frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
 

@@ -1,7 +1,7 @@
-"""The warning about an answer of the shell that is not exact."""
+"""The warning about an inexact answer in the shell."""
 
 from __future__ import annotations
 
 
 class LineageWarning(UserWarning):
-    """An answer holds more than the lineage, or lacks something. The message says what."""
+    """An answer contains more than the lineage, or lacks a part. The message gives the reason."""

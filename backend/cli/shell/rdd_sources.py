@@ -1,6 +1,6 @@
-"""The files behind the records of an RDD, as the program read them.
+"""The source files of an RDD's records, with their state when the program read them.
 
-Each question that computes records again compares them.
+Each query that computes records again compares the files with this state.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from headwater.spark_listener.capture.read_again import ReadAgain
 from headwater.spark_listener.rdd_records.known import Known
 from headwater.spark_listener.rdd_records.program import Program
 
-_ORDINAL = 40  # bits of a reference below the number of its split
-Wanted = Mapping[int, Longs]  # by the place of a reference among those of a record
+_ORDINAL = 40  # number of bits of a reference for the row; the higher bits are the split
+Wanted = Mapping[int, Longs]  # by the position of an input among a record's inputs
 
 
 class RddSources:
-    """The sources of an RDD: those that its own stage reads, and those below a shuffle, a cache or a checkpoint.
+    """The sources of an RDD: those that its own stage reads, and those before a shuffle, a cache or a checkpoint.
 
-    A change of a source of the stage is an error. A change of a source below is a warning, because Spark may still
-    keep the records.
+    A changed source of the stage is an error. A changed earlier source is a warning, because Spark may still have its records.
     """
 
     def __init__(self, program: Program, context: Any, known: Known, wanted: Wanted | None) -> None:
@@ -33,11 +32,10 @@ class RddSources:
         self._listed = False
 
     def check(self, warn: Callable[[str], None]) -> None:
-        """Compare the sources with their recorded states. Warn about changed ones below a shuffle or cache.
+        """Compare the sources with their recorded states. Warn about changed sources before a shuffle or cache.
 
         Raises:
             SourceChangedError: a source that the stage reads changed.
-
         """
         self._list()
         if self._own is not None:
@@ -53,11 +51,11 @@ class RddSources:
 
     @property
     def _reads_files(self) -> bool:
-        """Return whether the stage reads files as RDDs of Hadoop do, and not by a plan of Spark SQL."""
+        """Whether the stage reads files through Hadoop RDDs, and not through a plan of Spark SQL."""
         return self._known.reads and bool(self._program.recording.scans_below(self._known.operators))
 
     def _list(self) -> None:
-        """Record the files. Before a job has read them there are none."""
+        """Record the states of the files. The list is empty until a job has read them."""
         if self._listed:
             return
         own: dict[str, tuple[int, int]] = {}
@@ -76,7 +74,7 @@ class RddSources:
 
 
 def _states(source: Mapping[str, Any], references: Longs | None) -> dict[str, tuple[int, int]]:
-    """Return length and time of the files of a source that hold some of the references, or of all files for None."""
+    """Return the length and time of a source's files that contain some of the references. None means all files."""
     if source["format"] == "local":
         return {}
     ordinals = None if references is None else np.unique(references >> _ORDINAL)

@@ -1,7 +1,7 @@
-"""Steps over the recorded associations of an RDD program: from the records of one place to their inputs, and to the records made of them.
+"""Follows the recorded associations of an RDD program by one step, backward or forward.
 
-For `headwater.lineage(rdd)`. The places are the *points* of a program: its sources, the groups of its shuffles, and
-persisted RDDs. A step reads the segments of one point. References are ascending and unique. Nothing here runs a job.
+Records have references at the *points* of a program: its sources, the groups of its shuffles, and persisted RDDs. A step reads the
+segments of one point. References are ascending and unique. This module starts no Spark job.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLACES = 1 << 40
 
 
 class Point:
-    """A place of the program whose records have references: `operator` gives them, `rdd` has them, `known` says how they get them."""
+    """A point of the program: its `operator`, its `rdd`, and in `known` the way in which its records get references."""
 
     def __init__(self, program: Program, rdd: Any, known: Known) -> None:
         self._recording = program.recording
@@ -34,16 +34,16 @@ class Point:
 
     @cached_property
     def below(self) -> tuple[int, ...]:
-        """Return the operators that made its inputs, one for each way down; none below a source."""
+        """Return the operators whose records are the inputs, one for each input. A source has none."""
         return tuple(int(column["operator"]) for column in self._roles if column["role"] == "ref")
 
     def backward(self, references: Longs) -> list[Longs]:
-        """Return the inputs of its records, one list for each way down."""
+        """Return the inputs of some records, one list for each input operator."""
         found = [rows[np.isin(keys, references)] for keys, rows in self._rows()]
         return _columns(found, len(self.below))
 
     def forward(self, given: References) -> Longs:
-        """Return its records that were made of one of the given records."""
+        """Return the records that depend on one of the given records."""
         found = [
             keys[np.any([np.isin(column, given.get(operator, ())) for operator, column in zip(self.below, rows.T, strict=True)], axis=0)]
             for keys, rows in self._rows()
@@ -51,7 +51,7 @@ class Point:
         return np.unique(np.concatenate([*found, np.empty(0, np.int64)]))
 
     def collides(self, references: Longs) -> bool:
-        """Return whether one of its records may stand for two keys of one hash."""
+        """Whether one of the records may combine two keys with the same hash."""
         _, segments = self._recording.recorded(self.operator, "check")
         found = [np.stack(decode(Segment.open(path.name, path.read_bytes())), axis=1) for _, path in segments]
         checks = np.unique(np.concatenate([*found, np.empty((0, 2), np.int64)]), axis=0)
@@ -66,7 +66,6 @@ class Point:
         return self._recording.recorded(self.operator, kind)
 
     def _rows(self) -> Iterator[tuple[Longs, Any]]:
-        """Return the references of its records and of their inputs, segment by segment."""
         by_key = self._roles and self._roles[0]["role"] == "key"
         for partition, path in self._recorded("group" if by_key else "rows")[1]:
             columns = decode(Segment.open(path.name, path.read_bytes()))
@@ -75,7 +74,7 @@ class Point:
 
 
 class Points:
-    """The points below an RDD, by operator."""
+    """The points on which an RDD depends, by operator."""
 
     def __init__(self, program: Program, rdd: Any) -> None:
         self._program = program
@@ -89,30 +88,28 @@ class Points:
         """Return the point of an operator.
 
         Raises:
-            UnsupportedError: its RDD is not known any more.
-
+            UnsupportedError: the operator's RDD no longer exists.
         """
         if operator not in self._by_operator:
             raise UnsupportedError(f"The records of {self._program.recording.text(operator)} are not there any more.")
         return self._by_operator[operator]
 
     def between(self, top: Iterable[int], bottom: int) -> list[Point]:
-        """Return the points from some operators down to `bottom`, both included, the upper first.
+        """Return the points from some operators back to `bottom`, in descending order of their numbers.
 
-        A number is higher than those below it.
+        An operator has a higher number than the operators that it depends on.
         """
         return [self.at(one) for one in sorted(self._leading_to(top, bottom), reverse=True)]
 
     def sources(self, top: Iterable[int]) -> list[Point]:
-        """Return the sources below some operators, in the order in which the program made them."""
+        """Return the sources of some operators, in the order in which the program made them."""
         return [point for one in sorted(self._all(top)) if not (point := self.at(one)).below]
 
     def consumers(self, top: Iterable[int], operator: int) -> list[Point]:
-        """Return the points below or at some operators whose records are made of those of `operator`."""
+        """Return the points on the way to some operators that depend directly on `operator`."""
         return [point for one in sorted(self._all(top)) if operator in (point := self.at(one)).below]
 
     def problems(self, operators: Iterable[int]) -> list[Mapping[str, str]]:
-        """Return the faults of the recorded associations of some operators."""
         return self._program.recording.problems_of(operators)
 
     def _all(self, top: Iterable[int]) -> set[int]:
@@ -130,9 +127,9 @@ class Points:
 
 
 def outputs_of(program: Program, rdd: Any) -> list[Any]:
-    """Return the RDDs that the program made of an RDD and nothing else, and still holds."""
+    """Return the RDDs that depend on this RDD alone, and that the program still holds."""
     top = getattr(rdd, KNOWN).top
-    made: dict[int, Any] = {}  # by what made them: the last that stands for it
+    made: dict[int, Any] = {}  # the last RDD of each operator
     inner: set[int] = set()
     for one in program.marked():
         below = {known.top for each in _below(one) if isinstance(known := getattr(each, KNOWN, None), Known)}
@@ -144,7 +141,6 @@ def outputs_of(program: Program, rdd: Any) -> list[Any]:
 
 
 def united(some: Iterable[tuple[int, Longs]]) -> dict[int, Longs]:
-    """Return references by operator, each once."""
     found: dict[int, list[Longs]] = {}
     for operator, references in some:
         found.setdefault(operator, []).append(references)
@@ -157,7 +153,6 @@ def _columns(rows: Sequence[Any], count: int) -> list[Longs]:
 
 
 def _below(rdd: Any) -> Iterator[Any]:
-    """Return an RDD and everything that it was made of, as far as Python knows."""
     waiting, seen = [rdd], set()
     while waiting:
         one = waiting.pop()

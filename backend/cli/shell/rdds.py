@@ -1,8 +1,8 @@
-"""`headwater.lineage(rdd)`: the lineage of an RDD in the running shell, as RDDs (Titian, "LineageRDD"; the names are Titian's).
+"""`headwater.lineage(rdd)`: the lineage of an RDD in the running shell, as RDDs (the names are those of Titian's LineageRDD).
 
-For a person who looks at a wrong record of an RDD program. A LineageRDD is a place in the program and some of its
-records there. Moves return others, and every other operation of an RDD works on the raw records. Nothing runs until
-records are asked for. The inputs of the records were recorded when the program's own jobs ran, or are recorded when
+A person who looks at a wrong record of an RDD program can use it. A LineageRDD is a position in the program, and some of the
+records there. Moves return other LineageRDDs, and every other operation of an RDD works on the raw records. Nothing runs until
+records are requested. The inputs of the records were recorded when the program's own jobs ran, or are recorded when
 the first answer needs them.
 """
 
@@ -27,7 +27,7 @@ from headwater.spark_listener.rdd_records.chosen import MadeOf
 from headwater.spark_listener.rdd_records.known import KNOWN, Known
 from headwater.spark_listener.rdd_records.program import Program
 
-Wanted = dict[int, Longs]  # by the place of a reference among those of a record
+Wanted = dict[int, Longs]  # by the position of an input among a record's inputs
 # PySpark's operations read these attributes of an RDD argument. They then use the raw records of a LineageRDD.
 _OF_RDDS = frozenset({"_id", "_is_barrier", "_is_pipelinable", "_jrdd", "_jrdd_deserializer", "_jrdd_val", "_prev_jrdd"})
 _HINT = "Call headwater.attach(spark, mode='active') before the program makes its first RDD, or start it by headwater run --mode active."
@@ -36,11 +36,10 @@ _HINT = "Call headwater.attach(spark, mode='active') before the program makes it
 class LineageRDD:
     """Some records of an RDD, and their lineage in both directions. Made by `headwater.lineage`; immutable.
 
-    Every other operation of an RDD (`map`, `reduceByKey`, `collect`, …) is that of `rdd`, the raw records.
-
+    All other operations of an RDD (`map`, `reduceByKey`, `collect`, …) apply to `rdd`, the raw records.
     """
 
-    _headwater_raw = True  # RAW: operations of PySpark that are given one take `rdd`
+    _headwater_raw = True  # see RAW: PySpark's operations use `rdd` of such an argument
 
     def __init__(
         self, program: Program, points: Points, root: Any, rdd: Any, known: Known, wanted: Callable[[], Wanted] | None,
@@ -56,7 +55,7 @@ class LineageRDD:
         return self._compared(value) if callable(value) else value
 
     def _compared(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a method of the raw records that checks their files again at its end."""
+        """Wrap a method of the raw records. The source files are checked again after each call."""
 
         @wraps(method)
         def compared(*args: Any, **named: Any) -> Any:
@@ -72,12 +71,12 @@ class LineageRDD:
 
     @property
     def rdd(self) -> Any:
-        """The raw records here, an RDD of the program's own kind.
+        """Return the raw records as an RDD of the same kind as the program's RDD.
 
-        They are computed anew from the records of the stage's input.
+        The records are computed again from the input records of the stage.
 
         Raises:
-            SourceChangedError: a file that the stage reads is not what it was.
+            SourceChangedError: a file that the stage reads changed.
         """
         records = self._records
         self._sources.check(_warn)
@@ -96,7 +95,7 @@ class LineageRDD:
         return rdd
 
     def getLineage(self) -> LineageRDD:  # noqa: N802  # Titian's name
-        """Return this object: a LineageRDD has its lineage."""
+        """Return this object, for compatibility with Titian's RDDs."""
         return self
 
     def filter(self, f: Callable[[Any], Any]) -> LineageRDD:
@@ -104,13 +103,12 @@ class LineageRDD:
         return self._moved(self._at, self._known, self._wanted_of, (*self._keep, f))
 
     def goBack(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
-        """Return the inputs of the records, one point back: the groups of a shuffle, a persisted RDD, or the source.
+        """Return the inputs of the records at the previous point: the groups of a shuffle, a persisted RDD, or the source.
 
         `branch` selects one of several inputs (a join, a union), from 0.
 
         Raises:
-            InvalidQueryError: this is a source already, or a branch is needed or does not exist.
-
+            InvalidQueryError: this is already a source, or a branch must be named or does not exist.
         """
         point = self._point
         if point is None:
@@ -122,17 +120,16 @@ class LineageRDD:
         return self._to(self._points.at(point.below[place]), lambda: self._backward(point, self._references[0])[place])
 
     def goBackAll(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
-        """Return the records of a source behind these records. `branch` selects one of several sources, from 0."""
+        """Return the records of a source on which these records depend. `branch` selects one of several sources, from 0."""
         sources = self._points.sources(self._known.operators)
         source = sources[_chosen(branch, [one.name for one in sources])]
         return self._to(source, lambda: self._down_to(source))
 
     def goNext(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
-        """Return the records that were made of these, one point on, towards the RDD whose lineage was asked for.
+        """Return the records that depend on these at the next point, towards the RDD given to `headwater.lineage`.
 
         Raises:
-            InvalidQueryError: this is that RDD already, or a branch is needed or does not exist.
-
+            InvalidQueryError: this is already that RDD, or a branch must be named or does not exist.
         """
         root = self._root_known
         if self._at is self._root:
@@ -145,10 +142,9 @@ class LineageRDD:
         return ways[_chosen(branch, [name for name, _ in ways])][1]()
 
     def goNextAll(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
-        """Return all records of the RDD whose lineage was asked for that had one of these as an input.
+        """Return all records that depend on these, at the RDD given to `headwater.lineage`.
 
-        At that RDD itself: all records made of these in the last RDD that the program made of it. `branch` selects
-        one of several, from 0.
+        At that RDD itself, return the records of the last RDD that the program made of it. `branch` selects one of several, from 0.
         """
         if self._at is not self._root or not (outputs := outputs_of(self._program, self._root)):
             return self._moved(self._root, self._root_known, self._up_to_root, ())
@@ -159,12 +155,10 @@ class LineageRDD:
         return here._moved(output, here._root_known, here._up_to_computed_root, ())
 
     def goTo(self, rdd: Any) -> LineageRDD:  # noqa: N802  # as its neighbours
-        """Return the records made of these at a transformation of the same stage, which runs again on them.
-
-        `rdd` is its result.
+        """Return the records that depend on these in `rdd`, a later RDD of the same stage. The stage runs again on these records.
 
         Raises:
-            InvalidQueryError: the RDD is not of this stage, or does not come after this place.
+            InvalidQueryError: the RDD is not of this stage, or does not come after this position.
         """
         known = getattr(rdd, KNOWN, None)
         if self._point is None or not isinstance(known, Known) or known.start is not self._known.start:
@@ -172,7 +166,7 @@ class LineageRDD:
             raise InvalidQueryError(reason, field="rdd", hint="goBack leads to that point.")
         return self._moved(rdd, known, lambda: {0: self._references[0]}, ())
 
-    # where this is, and which records
+    # position, and records
 
     @property
     def _root_known(self) -> Known:
@@ -182,7 +176,6 @@ class LineageRDD:
 
     @property
     def _point(self) -> Point | None:
-        """Return the point, or None for an RDD on the way to one."""
         return self._points.at(self._known.top) if self._known.top in self._known.operators else None
 
     @cached_property
@@ -194,7 +187,7 @@ class LineageRDD:
 
     @cached_property
     def _references(self) -> list[Longs]:
-        """Return the references of the records, or of their inputs: a list for each of the operators."""
+        """Return the references of the records or of their inputs, as a list for each operator."""
         if self._point is not None and self._wanted is not None and not self._keep:
             return [self._wanted[0]]
         made_of = self._guarded(self._program.chosen(self._at, self._known, self._shipped(), self._keep, MadeOf))
@@ -263,7 +256,7 @@ class LineageRDD:
         return {place: found.get(operator, np.empty(0, np.int64)) for place, operator in enumerate(root.operators)}
 
     def _up_to_computed_root(self) -> Wanted:
-        """Like `_up_to_root`. A part of the program that has not run yet runs first, and is recorded."""
+        """Like `_up_to_root`, but a part of the program that has not run yet runs first, and is recorded."""
         passed = {point.operator for one in self._known.operators for point in self._points.between(self._root_known.operators, one)}
         if any(problem["kind"] in ("refused", "fault", "missing") for problem in self._points.problems(passed)):
             self._guarded(self._program.chosen(self._root, self._root_known, None, (), MadeOf)).count()
@@ -280,8 +273,7 @@ def lineage_of(rdd: Any) -> LineageRDD:
     """Return the lineage of an RDD of the running program.
 
     Raises:
-        UnsupportedError: its records were not followed. The message says why.
-
+        UnsupportedError: the records of the RDD were not captured. The message states the reason.
     """
     program = program_of(rdd.ctx)
     if program is None:
