@@ -1,4 +1,4 @@
-"""Reads records back from the files that a run read or wrote, as they were.
+"""Reads records again from the files that a run read or wrote, if the files have not changed.
 
 reading            reader, read_files, shapes; compression; lines and marks (long files of lines); text_values
 formats            formats/, one module each, and shared modules: base, line_records, multiline, objects, keyed_rows, dialect,

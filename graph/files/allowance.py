@@ -1,7 +1,7 @@
-"""Limits the metadata of a table that one trace reads, and turns faults in them into errors.
+"""Limits the size of the table metadata that one trace reads, and turns errors in metadata into `UnsupportedError`.
 
-Whoever may write to a table's folder writes its metadata. A small file may unpack to terabytes, or contain any number of entries. Metadata
-beyond the limits are refused, and the answer says what is missing.
+Anybody who may write to a table's folder can write its metadata. A small file may unpack to terabytes, or contain any number of entries.
+Metadata beyond the limits are refused, and the answer reports what is missing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from headwater.graph.files.avro_blocks import find_blocks, load_avro
 from headwater.graph.records import Look
 
 _FILES = 2_000
-_BYTES = 256 << 20  # of all files, as they are stored
-_UNPACKED = 512 << 20  # of all files, unpacked
-_ENTRIES = 500_000  # a few hundred bytes each in memory
+_BYTES = 256 << 20  # bytes of all files, as stored
+_UNPACKED = 512 << 20  # bytes of all files, unpacked
+_ENTRIES = 500_000  # entries; each takes a few hundred bytes of memory
 _TEXT = 64 << 20  # bytes of one JSON document, which takes ten times as much memory
 _STEP = 1 << 22
 
@@ -38,9 +38,9 @@ class Allowance:
         """Return the bytes of a file.
 
         Raises:
-            UnsupportedError: it may not be read, or is too large.
-            SourceUnavailableError: its storage does not return it.
-            OSError: it cannot be read.
+            UnsupportedError: the file may not be read, or is too large.
+            SourceUnavailableError: the storage does not return the file.
+            OSError: the file cannot be read.
         """
         block, stored = look.file(path)
         self._files -= 1
@@ -52,7 +52,7 @@ class Allowance:
         return bytes(stored.content())
 
     def read_text(self, look: Look, path: str, *, is_packed: bool = False) -> bytes:
-        """Return the bytes of a JSON document, which may be packed by gzip. Raises as `read_content` does, and if it is damaged."""
+        """Return the bytes of a JSON document, unpacked if it is packed by gzip. Raises as `read_content` does."""
         content = self.read_content(look, path)
         if is_packed:
             with gzip.GzipFile(fileobj=io.BytesIO(content)) as gzip_file:
@@ -62,7 +62,7 @@ class Allowance:
         return content
 
     def read_records(self, look: Look, path: str) -> Iterator[Mapping[str, Any]]:
-        """Return the records of an Avro file. Raises as `read_content` does, and if it is damaged."""
+        """Return the records of an Avro file. Raises as `read_content` does."""
         content = self.read_content(look, path)
         self._check_unpacked(content, path)
         for record in load_avro().reader(io.BytesIO(content)):
@@ -70,10 +70,10 @@ class Allowance:
             yield record
 
     def count_entry(self) -> None:
-        """Count an entry that is read.
+        """Count an entry of the metadata.
 
         Raises:
-            UnsupportedError: there are too many.
+            UnsupportedError: there are too many entries.
         """
         self._entries -= 1
         if self._entries < 0:
@@ -106,7 +106,7 @@ class Allowance:
 
 @contextmanager
 def translate_faults(table: str) -> Iterator[None]:
-    """Turn all errors that invalid metadata cause into one.
+    """Turn any error that invalid metadata cause into `UnsupportedError`.
 
     Raises:
         UnsupportedError: the metadata cannot be read.
@@ -134,7 +134,7 @@ def _unpack_zstandard(data: bytes) -> Iterator[int]:
 
 
 def _unpack_snappy(data: bytes) -> Iterator[int]:
-    """Unpack a block. Its length precedes the bytes."""
+    """Unpack a snappy block. The block begins with the length of its unpacked bytes."""
     size = 0
     for place, byte in enumerate(data[:5]):
         size |= (byte & 0x7F) << (7 * place)

@@ -30,7 +30,7 @@ _MOST = 256  # files whose blocks are cached
 
 @dataclass(frozen=True, slots=True)
 class AvroBlocks:
-    """The blocks of a file: the begin and end of each, and the number of its first record; `firsts` has one more entry."""
+    """The blocks of an Avro file: the begin and end of each, and the number of its first record. `firsts` has one more entry."""
 
     schema: Mapping[str, Any] | str
     metadata: Mapping[str, str]
@@ -41,7 +41,6 @@ class AvroBlocks:
 
     @property
     def records(self) -> int:
-        """The number of records in the file."""
         return int(self.firsts[-1])
 
     def count_before(self, start: int) -> int:
@@ -49,23 +48,23 @@ class AvroBlocks:
         return int(self.firsts[np.searchsorted(self.begins - _MARK, start, side="left")]) if start > 0 else 0
 
     def find_holding(self, rows: Longs) -> Longs:
-        """Return the blocks that contain records with these numbers, which ascend."""
+        """Return the blocks that contain the records with these numbers. `rows` must ascend."""
         return np.unique(np.searchsorted(self.firsts, rows, side="right") - 1)
 
     def cut_file(self, data: mmap | bytes, blocks: Longs) -> io.BytesIO:
-        """Return a file with some of the blocks only."""
+        """Return an Avro file that contains only some of the blocks."""
         parts = [data[: self.header], *(data[self.begins[block] : self.ends[block]] for block in blocks.tolist())]
         return io.BytesIO(b"".join(parts))
 
 
 class BlockCache:
-    """Caches the blocks of files in their current state. Safe to use from several threads."""
+    """A cache of the blocks of unchanged Avro files. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._blocks = Bounded[tuple[Hashable, FileBlock], AvroBlocks](_MOST)
 
     def get(self, stored: StoredFile, block: FileBlock) -> AvroBlocks:
-        """Return the blocks of a file, whose current state is `block`. Raises as `find_blocks` does."""
+        """Return the blocks of a file. `block` is its present state. Raises as `find_blocks` does."""
         key = (stored.identity, block)
         blocks = self._blocks.get(key)
         if blocks is None:
@@ -75,11 +74,11 @@ class BlockCache:
 
 
 def find_blocks(data: mmap | bytes, name: str) -> AvroBlocks:
-    """Locate the blocks of a file's content; `name` is for messages.
+    """Locate the blocks of an Avro file. `name` is for messages.
 
     Raises:
         OSError: the file is not Avro, or is damaged.
-        UnsupportedError: the library that reads Avro is not installed.
+        UnsupportedError: fastavro is not installed.
     """
     head = io.BytesIO(data[:_LONGEST_HEADER])
     try:
@@ -109,10 +108,10 @@ def find_blocks(data: mmap | bytes, name: str) -> AvroBlocks:
 
 
 def load_avro() -> Any:
-    """Return the library that reads Avro.
+    """Import fastavro.
 
     Raises:
-        UnsupportedError: it is not installed.
+        UnsupportedError: fastavro is not installed.
     """
     try:
         import fastavro
@@ -122,7 +121,6 @@ def load_avro() -> Any:
 
 
 def _read_long(data: mmap | bytes, position: int, name: str) -> tuple[int, int]:
-    """Return an integer in Avro's encoding, and the position of the next byte."""
     value = 0
     for shift in range(0, 64, 7):
         if position >= len(data):

@@ -1,7 +1,8 @@
-"""The names of the columns whose values a column of an answer may contain, as the files themselves state them.
+"""The names of the columns from which a value of an answer may come, as the files state them.
 
-Used to hide columns by name. A manifest comes from its producer and may be wrong: about the separator, the names or the format. A reader
-may rename columns too: DuckDB calls the second of `salary` and `Salary` `Salary_1`. So a name is certain only if the file has it.
+The service uses them to hide columns by name. A manifest comes from its producer and may be wrong about the separator, the names or the
+format. A reader may rename columns too: DuckDB calls the second of `salary` and `Salary` `Salary_1`. So a name is certain only if the file
+itself has it.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ class ColumnNames:
     file_names: frozenset[str] = frozenset()
 
     def find_names(self, column: str) -> set[str]:
-        """Return all names that a rule may use for the values of a column of an answer."""
+        """Return all names under which a rule may hide the values of a column in an answer."""
         stems = self._strip_numbers(column)
         further_names = {further_name for name, further_name in self.other_names if name.casefold() in {column.casefold(), *stems}}
         return {column, *stems, *further_names, *(stem for further_name in further_names for stem in self._strip_numbers(further_name))}
 
     def _strip_numbers(self, column: str) -> set[str]:
-        """Return the names from which DuckDB may have made this one by adding a number."""
+        """Return the names from which DuckDB may have made a column name by adding a number."""
         folded_name = column.casefold()
         return {name for name in self.ambiguous_names if folded_name.startswith(name) and _NUMBERED.fullmatch(folded_name, len(name))}
 
@@ -49,13 +50,13 @@ UNCERTAIN = ColumnNames(is_certain=False)
 
 
 class NamesCache:
-    """Caches the names of the columns of files in their current state. Safe to use from several threads."""
+    """A cache of the column names of unchanged files. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._names: Bounded[Hashable, ColumnNames] = Bounded(_MOST)
 
     def get(self, key: Hashable, make: Callable[[], ColumnNames]) -> ColumnNames:
-        """Return the cached names of a key, or make them."""
+        """Return the cached names of a file. Call `make` if there are none."""
         names = self._names.get(key)
         if names is None:
             names = make()
@@ -64,5 +65,5 @@ class NamesCache:
 
 
 def find_ambiguous(names: Iterable[str]) -> frozenset[str]:
-    """Return names, case folded, that occur twice."""
+    """Return the case-folded names that occur more than once."""
     return frozenset(name for name, count in Counter(name.casefold() for name in names).items() if count > 1)

@@ -1,6 +1,6 @@
-"""Unpacks compressed text files as Hadoop's codecs do, by the file's suffix.
+"""Unpacks compressed text files like Hadoop's codecs, which are chosen by the file's suffix.
 
-Unpacking stops at a limit, because a file of a few megabytes may claim to contain terabytes.
+A limit protects against a small file that unpacks to terabytes.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _OTHERS = frozenset({".lz4", ".xz", ".zip"})
 
 
 def is_packed(name: str) -> bool:
-    """Return whether a file of this name is compressed."""
+    """Return whether a file name has the suffix of a compressed file."""
     suffix = PurePath(name).suffix
     return suffix in _CODECS or suffix in _OTHERS
 
 
 def unpack_file(stored: StoredFile, most_bytes: int = _MOST) -> mmap | bytes:
-    """Return the content of a file, unpacked if its suffix says so. `most_bytes` limits the unpacked size.
+    """Return the content of a file, unpacked if its name has the suffix of a codec. `most_bytes` limits the unpacked size.
 
     Raises:
         OSError: the file cannot be read, or is damaged.
-        UnsupportedError: the file is compressed in another way, or is larger than the limit.
+        UnsupportedError: the compression is not supported, or the file is larger than the limit.
     """
     suffix = PurePath(stored.name).suffix  # Hadoop's suffixes are case-sensitive
     if suffix in _OTHERS:
@@ -84,7 +84,7 @@ def _unpack_zstd(content: mmap | bytes) -> Iterator[bytes]:
 
 
 def _unpack_snappy(content: mmap | bytes) -> Iterator[bytes]:
-    """Unpack Hadoop's frame: the length of a block, then its chunks, each behind its own length, all big-endian."""
+    """Unpack Hadoop's snappy frames: the length of a block, then its chunks, each after its own length, all big-endian."""
     position, codec = 0, pa.Codec("snappy")
     while position < len(content):
         bytes_left, position = _read_length(content, position)
@@ -105,7 +105,6 @@ def _read_length(content: mmap | bytes, position: int) -> tuple[int, int]:
 
 
 def _read_varint(chunk: bytes) -> int:
-    """Read the length at the beginning of a chunk of snappy."""
     value = 0
     for place, byte in enumerate(chunk[:5]):
         value |= (byte & 0x7F) << (7 * place)

@@ -19,7 +19,7 @@ from headwater.errors import UnsupportedError
 from headwater.graph.records import Look, uri_of
 from headwater.graph.records.decode import Longs
 
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"  # of Z85
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"  # the digits of Z85
 _VALUES = {digit: value for value, digit in enumerate(_DIGITS)}
 _MAGIC = 1_681_511_377
 _NO_RUNS, _RUNS = 12_346, 12_347
@@ -27,11 +27,11 @@ _FEW = 4_096  # a container with up to this number of values is a list
 
 
 def read_deleted_rows(look: Look, table: str, vector: Mapping[str, Any]) -> Longs:
-    """Return the rows in a vector of the log, ascending.
+    """Return the deleted rows in a deletion vector of the log, ascending.
 
     Raises:
         UnsupportedError: the vector is damaged or of an unknown kind, or its file may not be read.
-        SourceUnavailableError: its storage does not return it.
+        SourceUnavailableError: the storage does not return its file.
         OSError: its file cannot be read.
     """
     kind, text = vector.get("storageType"), str(vector.get("pathOrInlineDv", ""))
@@ -58,7 +58,7 @@ def _locate_file(table: str, kind: object, text: str) -> str:
 
 
 def read_vector(content: bytes, offset: int) -> bytes:
-    """Return the bitmap at an offset of a file, behind its length. Iceberg's files have the same form."""
+    """Return the bitmap at an offset of a file, and check its checksum. Iceberg's files have the same form."""
     (size,) = struct.unpack_from(">i", content, offset)
     data = content[offset + 4 : offset + 4 + size]
     (checksum,) = struct.unpack_from(">I", content, offset + 4 + size)
@@ -68,7 +68,7 @@ def read_vector(content: bytes, offset: int) -> bytes:
 
 
 def decode_z85(text: str) -> bytes:
-    """Return bytes that were written as text, with five digits for four bytes."""
+    """Decode Z85 text, in which five digits stand for four bytes."""
     if len(text) % 5:
         raise ValueError(f"{len(text)} digits of Z85 are no whole number of words")
     result = bytearray()
@@ -81,7 +81,7 @@ def decode_z85(text: str) -> bytes:
 
 
 def decode_numbers(data: bytes) -> Longs:
-    """Return the numbers of a 64-bit bitmap, which begins with a magic number."""
+    """Return the numbers in a 64-bit Roaring bitmap."""
     magic, count = struct.unpack_from("<iq", data)
     if magic != _MAGIC:
         raise ValueError(f"it begins with {magic}")
@@ -94,7 +94,7 @@ def decode_numbers(data: bytes) -> Longs:
 
 
 def _decode_bitmap(data: bytes, position: int) -> tuple[Longs, int]:
-    """Return the numbers of a 32-bit bitmap, and the position of its end."""
+    """Return the numbers in a 32-bit Roaring bitmap, and the position after it."""
     (cookie,) = struct.unpack_from("<I", data, position)
     runs = cookie & 0xFFFF == _RUNS
     if runs:

@@ -1,8 +1,8 @@
 """Reads the log of a Delta table: the table's files, and their deleted rows.
 
-A trace begins with records that a table has now. The folder alone does not show them, because replaced files stay there until VACUUM. The
-module reads the commits and the last checkpoint before them. Unknown content is refused by name.
-The log's format: https://github.com/delta-io/delta/blob/master/PROTOCOL.md
+A trace needs the present records of a table. The folder alone does not show them, because replaced files stay there until VACUUM. The
+module reads the commits and the last checkpoint before them. A log with unknown features is refused. The log's format:
+https://github.com/delta-io/delta/blob/master/PROTOCOL.md
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file of a table. `partition` has the values of partition columns, under their names in the log."""
+    """A data file of a Delta table. `partition` has the values of partition columns, under their names in the log."""
 
     block: FileBlock
     partition: Mapping[str, str | None] = field(default_factory=dict)
@@ -37,11 +37,11 @@ class DataFile:
 
 
 def list_table_files(look: Look, table: str, version: int | None = None) -> list[DataFile] | None:
-    """Return the files of a table, by path, now or at a version. None if there is no table.
+    """Return the files of a Delta table, by path, now or at a version. None if there is no table.
 
     Raises:
         UnsupportedError: the log is incomplete or of an unknown kind, or may not be read.
-        SourceUnavailableError: its storage does not answer.
+        SourceUnavailableError: the storage does not answer.
     """
     log = look.listed(f"{table}/_delta_log")
     if not log:
@@ -64,9 +64,9 @@ def list_table_files(look: Look, table: str, version: int | None = None) -> list
 
 
 def find_version(look: Look, table: str, *, name: str | None = None, latest_instant: int | None = None) -> tuple[int, int] | None:
-    """Return a version of a table by its number, or the last before an instant (ms), with its time. None if there is no table.
+    """Return a named version of a Delta table, or the last at an instant (ms), with its time in ms. None if there is no table.
 
-    For Delta, the time of a version is the time of its commit's file, or later than the version before it.
+    The time of a version is the time of its commit's file, or later than the version before it.
 
     Raises:
         NotFoundError: there is no such version.
@@ -96,12 +96,11 @@ def find_version(look: Look, table: str, *, name: str | None = None, latest_inst
 
 
 def list_commits(names: Iterable[str]) -> dict[int, str]:
-    """Return the commits of a log, by version."""
     return {int(match[1]): name for name in names if (match := _COMMIT.search(name))}
 
 
 def find_checkpoint(names: Iterable[str], last_version: int) -> tuple[int | None, list[str]]:
-    """Return the last complete checkpoint that is not after a version, and its parts."""
+    """Return the last complete checkpoint up to a version, and its files."""
     parts_by_checkpoint: dict[tuple[int, int], list[str]] = {}
     for name in names:
         if (match := _CHECKPOINT.search(name)) and int(match[1]) <= last_version:
@@ -113,7 +112,7 @@ def find_checkpoint(names: Iterable[str], last_version: int) -> tuple[int | None
 
 
 def read_checkpoint(look: Look, table: str, path: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the actions `add`, `metaData` and `protocol` of a checkpoint, also those in its sidecar files (version 2)."""
+    """Yield the actions `add`, `metaData` and `protocol` of a checkpoint, including its sidecar files (version 2)."""
     sidecars = []
     for action in (
         _read_actions(look, path) if path.endswith(".json") else _read_rows(look, path, ("add", "metaData", "protocol", "sidecar"))
@@ -127,7 +126,6 @@ def read_checkpoint(look: Look, table: str, path: str) -> Iterator[Mapping[str, 
 
 
 def _read_rows(look: Look, path: str, kinds: Iterable[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield the actions of some kinds in a Parquet file, in the form of the log's JSON."""
     file = pq.ParquetFile(io.BytesIO(bytes(look.file(path)[1].content())))
     present_kinds = [kind for kind in kinds if kind in file.schema_arrow.names]
     if not present_kinds:
@@ -145,7 +143,7 @@ def _read_actions(look: Look, path: str) -> list[Mapping[str, Any]]:
 
 
 def _read_all_actions(look: Look, table: str, parts: Iterable[str], commits: Iterable[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield the actions of a version of a table, each after the actions that it changes."""
+    """Yield the actions of a version of a table. An action comes after the actions that it changes."""
     for part in parts:
         for action in read_checkpoint(look, table, part):
             yield {kind: entry for kind, entry in action.items() if kind != "remove"}  # entries of a checkpoint are additions
@@ -156,7 +154,7 @@ def _read_all_actions(look: Look, table: str, parts: Iterable[str], commits: Ite
 
 
 def _apply_action(action: Mapping[str, Any], files: dict[tuple[str, str], Mapping[str, Any]]) -> None:
-    """Apply an action. A file with another deletion vector is another entry, and the former entry is removed in the same commit."""
+    """Apply an action to `files`. A file with another deletion vector is another entry; the same commit removes the former entry."""
     entry = action.get("add") or action.get("remove") or {}
     vector = entry.get("deletionVector") or {}
     key = entry["path"], f"{vector.get('storageType', '')}{vector.get('pathOrInlineDv', '')}@{vector.get('offset') or ''}" if vector else ""
@@ -172,6 +170,5 @@ def _make_data_file(table: str, entry: Mapping[str, Any]) -> DataFile:
 
 
 def locate_file(table: str, path: str) -> str:
-    """Return the URI of a file of the log."""
     absolute = path.startswith("/") or _SCHEME.match(path)  # paths are escaped like URIs, so a visible colon ends a scheme
     return uri_of(unquote(path)) if absolute else f"{table.rstrip('/')}/{unquote(path)}"

@@ -1,6 +1,6 @@
-"""The requirements that a Delta table states for its readers, in the action `protocol` of its log.
+"""Checks the requirements that a Delta table states for its readers, in the action `protocol` of its log.
 
-An unknown feature may change the rows of the table, or the place of its log. Such a table is refused, with the names of the features.
+An unknown feature may change the rows of the table, or the place of its log. Such a table is refused with the names of the features.
 The format: https://github.com/delta-io/delta/blob/master/PROTOCOL.md (table features)
 """
 
@@ -25,7 +25,7 @@ def check_protocol(table: str, protocols: Iterable[Mapping[str, Any]]) -> None:
     """Check that this reader supports the protocols of a table.
 
     Raises:
-        UnsupportedError: it does not. The message names the unknown features.
+        UnsupportedError: a feature is unknown. The message names it.
     """
     for protocol in protocols:
         version = int(protocol.get("minReaderVersion") or 1)

@@ -1,6 +1,6 @@
 """The row numbers of a Delta table: its files in all versions that the log still contains.
 
-A trace uses them for a file without a known writer. With row tracking each file has the number of its first row. The metadata name the
+A trace uses them for files that no captured run wrote. With row tracking, each file has the number of its first row. The metadata name the
 columns with the numbers and versions of copied rows.
 The log's format: https://github.com/delta-io/delta/blob/master/PROTOCOL.md (row tracking)
 """
@@ -32,21 +32,20 @@ _READ = [
     "metaData.configuration", "protocol", "domainMetadata", "sidecar.path",
 ]  # fmt: skip
 _NUMBERING = "delta.rowTracking"  # the metadata domain with the row numbers that were given
-_AT_ONCE = 500  # rows of a checkpoint
+_AT_ONCE = 500  # rows of a checkpoint that are read together
 
 
 def find_log_folder(table: str) -> str:
-    """Return the folder with the log of a table."""
     return f"{table}/_delta_log"
 
 
 def read_table_rows(look: Look, table: str, log: Sequence[FileBlock]) -> TableRows | None:
-    """Return the data files of a table at a path. `log` are the files in its log folder. None if there is no log.
+    """Return the data files of a Delta table. `log` are the files in its log folder. None if the folder is empty.
 
     Raises:
-        UnsupportedError: the log is not understood, is too large, or may not be read.
-        SourceUnavailableError: its storage does not return it.
-        OSError: it cannot be read.
+        UnsupportedError: the log has unknown features, is too large, or may not be read.
+        SourceUnavailableError: the storage does not return the log.
+        OSError: the log cannot be read.
     """
     if not log:
         return None
@@ -81,7 +80,7 @@ class _LogReading:
     greatest_number: int | None = None  # the greatest row number of the table, if it is stated
 
     def find_impossible_files(self, commits: Collection[int]) -> Iterator[str]:
-        """Return the files that claim a version for their rows which did not add them."""
+        """Yield files whose stated row version belongs to a commit that did not add them."""
         for file in self.files:
             first_version = self.first_versions.get(file.path)
             if (
@@ -112,7 +111,7 @@ class _LogReading:
         ]
 
     def add_checkpoint(self, version: int, look: Look, path: str) -> None:
-        """Add a checkpoint, with its sidecar files (version 2)."""
+        """Add the files of a checkpoint, including its sidecar files (version 2)."""
         sidecars = []
         for action in self._read_lines(look, path) if path.endswith(".json") else self._read_rows(look, path):
             if sidecar := action.get("sidecar"):
@@ -130,7 +129,7 @@ class _LogReading:
         self._add_demands(action)
 
     def _add_demands(self, action: Mapping[str, Any]) -> None:
-        """Add the requirements for readers, and the numbers that the table has given to rows."""
+        """Add the requirements for readers, and the greatest row number of the table."""
         if (protocol := action.get("protocol")) is not None:
             self.protocols.append(protocol)
         if (domain := action.get("domainMetadata")) is not None and domain.get("domain") == _NUMBERING:

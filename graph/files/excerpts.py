@@ -1,8 +1,7 @@
-"""Excerpts of Parquet files: a few rows of the large columns, as a Parquet file of their own.
+"""Copies the large columns of a few rows from a Parquet file into a small Parquet file.
 
-DuckDB decodes a whole row group for one record. For columns of lists, maps or long texts this is tens of megabytes per record. An excerpt
-has the same values, levels and types, so reading it gives the same result. Files that are written in an unknown way are read without
-excerpts.
+DuckDB decodes a whole row group for one record. For columns of lists, maps or long texts, this is tens of megabytes per record. An excerpt
+has the same values, levels and types, so it reads the same. Files in an unknown form are read without excerpts.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from headwater.graph.storage import Identity, LocalFile
 _LARGE = 8 << 20  # decoded bytes of a column in a row group; DuckDB reads smaller columns in a few milliseconds
 _LARGE_NESTED = 1 << 20  # bytes of lists and maps; DuckDB decodes 150 MB of these in a second
 _LONGEST_FOOTER = 256 << 10  # bytes, read in a quarter of a second; to read a longer footer takes longer than it saves
-_MOST_ROWS = 1000  # of a file; for more rows, DuckDB is faster
+_MOST_ROWS = 1000  # rows of a file; for more rows, DuckDB is faster
 _MOST = 256  # files whose footers and pages are cached
 # errors of a file that is damaged, or written in an unexpected way
 _FAULTS = (
@@ -40,7 +39,7 @@ _FAULTS = (
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A file with some columns of some rows of another file. `rows` are their places there, in the order of the excerpt."""
+    """A file with some columns of some rows of another file. `rows` are their row numbers in that file, in the order of the excerpt."""
 
     path: Path
     columns: Sequence[str]
@@ -68,16 +67,16 @@ class _Group:
 
 
 class Excerpts:
-    """Makes excerpts, and caches the beginnings of pages for unchanged files. Safe to use from several threads."""
+    """Makes excerpts, and caches the positions of pages in unchanged files. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._footers: OrderedDict[Identity, _Footer | None] = OrderedDict()
         self._lock = threading.Lock()
 
     def cut_rows(self, file: LocalFile, rows: Longs, place: Callable[[], Path]) -> Excerpt | None:
-        """Write the large columns of rows, which ascend, to a file.
+        """Write the large columns of some rows to a file. `rows` must ascend. Return None if no column is large.
 
-        Its path is requested only if there is something to write. Else None.
+        `place` returns the path of the new file. It is called only if there is something to write.
         """
         if len(rows) > _MOST_ROWS:
             return None
@@ -131,7 +130,6 @@ def _read_footer(descriptor: int, end: int) -> _Footer:
 
 
 def _find_large_in_group(leaves: Sequence[Leaf], chunks: Sequence[Struct]) -> frozenset[str]:
-    """Return the large columns of a row group."""
     sizes: dict[str, float] = {}  # as a share of the limit
     for leaf, chunk in zip(leaves, chunks, strict=True):
         sizes[leaf.column] = sizes.get(leaf.column, 0.0) + chunk[3][6] / (_LARGE_NESTED if leaf.repetition else _LARGE)
@@ -139,7 +137,7 @@ def _find_large_in_group(leaves: Sequence[Leaf], chunks: Sequence[Struct]) -> fr
 
 
 def _read_schema(footer: bytes) -> tuple[Mapping[str, Sequence[bytes]], Sequence[Leaf]]:
-    """Return the elements below each child of the root, and the leaves."""
+    """Return the elements below each child of the schema's root, and the leaves."""
     scanner = Scanner(footer)
     scanner.read_struct(last_field=1)
     scanner.position += 1  # the header of the next field, the list of elements
@@ -177,13 +175,12 @@ def _read_schema(footer: bytes) -> tuple[Mapping[str, Sequence[bytes]], Sequence
 
 
 def _find_large_columns(footer: _Footer, rows: Longs) -> list[str]:
-    """Return the columns that are large in the row groups of these rows."""
     large_columns = frozenset[str]().union(*(footer.groups[number].large for number, _ in _find_groups(footer, rows)))
     return [name for name in footer.elements if name in large_columns]
 
 
 def _find_groups(footer: _Footer, rows: Longs) -> list[tuple[int, Longs]]:
-    """Return the row groups that contain these rows, by number, with the rows counted from the start of the group."""
+    """Return the row groups that contain some rows, by number, with these rows counted from the start of the group."""
     groups = []
     for number, group in enumerate(footer.groups):
         first_index, end_index = np.searchsorted(rows, (group.rows_before, group.rows_before + group.rows))
@@ -214,7 +211,7 @@ def _make_page(leaf: Leaf, entries: LeafEntries) -> Page:
 
 
 def _encode_levels(levels: Levels, greatest_level: int) -> bytes:
-    """Encode levels as one bit-packed run, behind its length."""
+    """Encode levels as one bit-packed run, after its length."""
     if not greatest_level:
         return b""
     width, runs = greatest_level.bit_length(), -(-len(levels) // 8)

@@ -1,6 +1,6 @@
 """Checks that DuckDB reads the same values from the columns of Parquet files as Spark did.
 
-Spark reads by the schema of the table, DuckDB by the file. If the two differ, nothing is computed from the column.
+Spark reads by the schema of the table, DuckDB by the file. If they differ, no step computes with the column.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ _FOOTERS = Bounded[tuple[Hashable, FileBlock], Footer](_MOST)
 def check_columns(
     database: Database, files: Sequence[ReadFile], types: Mapping[str, str], everywhere: Collection[str] = (), *, cased: bool = False
 ) -> set[str]:
-    """Check columns, name → Spark's type, in files. Return the columns that no file has, which Spark reads as null.
+    """Check columns (name → Spark's type) of files. Return the columns that no file has, which Spark reads as null.
 
     Columns of `everywhere` (lower case) have a default value in files without them. `cased`: names that differ in case are different names.
 
     Raises:
-        Untranslatable: the values may differ from Spark's, or any column hides the place of a record.
+        Untranslatable: the values may differ from Spark's, or a column has a name that DuckDB needs for the row number.
     """
     if not files:
         return set()
@@ -86,7 +86,7 @@ def check_columns(
 
 
 def read_footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
-    """Return the footers of files. Footers of unchanged files are cached.
+    """Return the footers of files, cached for unchanged files.
 
     Raises:
         NoParquetError: a file is not Parquet.
@@ -121,7 +121,6 @@ def _make_key(file: ReadFile) -> tuple[Hashable, FileBlock]:
 
 
 def make_parquet_error(error: duckdb.InvalidInputException) -> NoParquetError:
-    """Make an error from DuckDB's message, which names the file."""
     return NoParquetError(f"A file cannot be read as Parquet: {str(error).partition(chr(10))[0]}.", hint="Look at the file, or remove it.")
 
 
@@ -136,7 +135,7 @@ def _read_schema(database: Database, paths: list[str]) -> list[tuple[str, str, i
 def _list_top_columns(
     schema: Iterable[tuple[str, str, int | None, str | None, int | None]],
 ) -> Iterable[tuple[str, list[tuple[str, str | None, int | None]], frozenset[tuple[str, str]]]]:
-    """Return each file's columns with their field ids, and separately pairs of a column and a field within it."""
+    """Yield the columns of each file with their field ids, and pairs of a column and a field within it."""
     rows = iter(schema)
     for file, _, count, _, _ in rows:
         columns, nested = [], set()
@@ -152,7 +151,7 @@ def _list_top_columns(
 
 
 def has_same_values(stored_type: str | None, spark_type: str | None) -> bool:
-    """Return whether values of one of DuckDB's types are the values that Spark reads as another type."""
+    """Return whether values stored as one DuckDB type are certainly the values that Spark reads as another type."""
     stored, wanted_decimal = _DECIMAL.fullmatch(stored_type or ""), _DECIMAL.fullmatch(spark_type or "")
     if wanted_decimal:
         whole_digits, scale = int(wanted_decimal[1]) - int(wanted_decimal[2]), int(wanted_decimal[2])

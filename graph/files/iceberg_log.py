@@ -1,8 +1,8 @@
 """The row numbers of an Iceberg table: its data files in all snapshots that have not expired.
 
-A trace uses them for a file without a known writer. The module reads the newest metadata file of the table's folder, the manifest lists of
-its snapshots, and the manifests. It reads only below the data roots, and only up to a limit.
-The format: https://iceberg.apache.org/spec/ (row lineage, manifests, manifest lists)
+A trace uses them for files that no captured run wrote. The module reads the newest metadata file of the table's folder, the manifest lists
+of its snapshots, and the manifests. It reads only below the data roots, and only up to a limit. The format:
+https://iceberg.apache.org/spec/ (row lineage, manifests, manifest lists)
 """
 
 from __future__ import annotations
@@ -20,22 +20,21 @@ from headwater.graph.records import FileBlock, Look, uri_of
 
 _METADATA = re.compile(r"/(?:v(\d{1,18})|(\d{1,18})-[^/]*?)(\.gz)?\.metadata\.json(\.gz)?$")
 _NUMBER, _VERSION = 2**31 - 108, 2**31 - 109  # field ids of these columns in data files
-DELETED = 2  # the status of an entry
+DELETED = 2  # the status of a deleted entry
 _ANEW = frozenset({"replace", "overwrite"})  # commits that copy rows of other files into new files
 
 
 def find_log_folder(table: str) -> str:
-    """Return the folder with the metadata of a table."""
     return f"{table.rstrip('/')}/metadata"
 
 
 def read_table_rows(look: Look, table: str, log: Sequence[FileBlock]) -> TableRows | None:
-    """Return the data files of a table at a path. `log` are the files in its metadata folder. None if there are no metadata.
+    """Return the data files of an Iceberg table. `log` are the files in its metadata folder. None if there are no metadata.
 
     Raises:
         UnsupportedError: the current metadata are not certain, are too large, may not be read, or need a missing library.
-        SourceUnavailableError: its storage does not return them.
-        OSError: they cannot be read.
+        SourceUnavailableError: the storage does not return the metadata.
+        OSError: the metadata cannot be read.
     """
     newest_path = find_newest_metadata(log, table)
     if newest_path is None:
@@ -53,7 +52,7 @@ def read_table_rows(look: Look, table: str, log: Sequence[FileBlock]) -> TableRo
 
 
 def find_newest_metadata(log: Sequence[FileBlock], table: str) -> str | None:
-    """Return the metadata file of the highest version. A failed commit may have left a second one; then no file is certain."""
+    """Return the metadata file of the highest version. Raise an error if a failed commit left a second file of this version."""
     files_by_version = list_metadata_files(log)
     if not files_by_version:
         return None
@@ -64,7 +63,6 @@ def find_newest_metadata(log: Sequence[FileBlock], table: str) -> str | None:
 
 
 def list_metadata_files(log: Sequence[FileBlock]) -> dict[int, list[str]]:
-    """Return the metadata files in a folder, by version."""
     files_by_version: dict[int, list[str]] = {}
     for block in log:
         if (match := _METADATA.search(block.path)) is not None:
@@ -73,7 +71,6 @@ def list_metadata_files(log: Sequence[FileBlock]) -> dict[int, list[str]]:
 
 
 def read_metadata(look: Look, path: str, allowance: Allowance) -> Mapping[str, Any]:
-    """Return the content of a metadata file."""
     metadata = json.loads(allowance.read_text(look, path, is_packed=".gz" in path.rpartition("/")[2]))
     if not isinstance(metadata, dict):
         raise ValueError("it is no object")  # noqa: TRY004 - of the file, which is damaged
@@ -124,7 +121,7 @@ def _is_rewrite(snapshot: Mapping[str, Any]) -> bool:
 
 
 def qualify_location(path: str, table: str) -> str:
-    """Return a location with a scheme: without one, it is in the table's file system."""
+    """Return a location with a scheme. A location without one is in the table's file system."""
     if not path.startswith("/") or table.startswith(("/", "file:")):
         return path
     scheme, _, location_path = table.partition("://")

@@ -2,7 +2,7 @@
 
 A trace uses it to begin with records of a table at a snapshot. A snapshot never changes, so any metadata file that contains it is valid.
 Only the newest metadata file determines the snapshot of a branch or a tag. Rows are removed by position (delete files in Parquet, deletion
-vectors). Tables with rows that are deleted by value are refused, and data files in other formats than Parquet. The format:
+vectors). Tables with rows that are deleted by value, or with data files in other formats than Parquet, are refused. The format:
 https://iceberg.apache.org/spec/ (snapshots, position delete files, deletion vectors)
 """
 
@@ -44,18 +44,18 @@ class _LiveFiles:
     """The live files of a snapshot."""
 
     data: list[Entry] = field(default_factory=list)
-    vectors: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # by data file
+    vectors: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # deletion vectors by data file
     positions: list[Entry] = field(default_factory=list)
 
 
 def read_snapshot(look: Look, table: str, *, name: str | None = None, latest_instant: int | None = None) -> TableVersion | None:
-    """Return a table at a snapshot: by its id, a branch, a tag, or an instant (ms). None if there is no table.
+    """Return an Iceberg table at a snapshot: by its id, a branch, a tag, or an instant (ms). None if there is no table.
 
     Raises:
-        NotFoundError: the metadata do not contain the snapshot any more, or one of its files is gone.
+        NotFoundError: the metadata do not contain the snapshot any more, or one of its files was deleted.
         UnsupportedError: the metadata are damaged, too large or may not be read, or the snapshot's rows are not certain.
-        SourceUnavailableError: its storage does not return them.
-        OSError: they cannot be read.
+        SourceUnavailableError: the storage does not return the metadata.
+        OSError: the metadata cannot be read.
     """
     budget = Allowance(table)
     with translate_faults(table):
@@ -68,7 +68,7 @@ def read_snapshot(look: Look, table: str, *, name: str | None = None, latest_ins
 
 
 def find_newest_snapshot(look: Look, table: str) -> str | None:
-    """Return the id of the current snapshot in the newest metadata. None if these do not state one."""
+    """Return the id of the current snapshot in the newest metadata. None if the metadata state none."""
     try:
         with translate_faults(table):
             newest_path = find_newest_metadata(_list_log(look, table), table)
@@ -94,7 +94,6 @@ def _find_by_id(look: Look, table: str, number: int, budget: Allowance) -> Mappi
 
 
 def _find_newest(look: Look, table: str, budget: Allowance, name: str | None, latest_instant: int | None) -> Mapping[str, Any] | None:
-    """Return the snapshot of a branch or a tag, or the one that was current at an instant."""
     newest_path = find_newest_metadata(_list_log(look, table), table)
     if newest_path is None:
         return None
@@ -136,7 +135,6 @@ def _list_live_files(look: Look, table: str, snapshot: Mapping[str, Any], budget
 
 
 def _read_manifest(look: Look, table: str, manifest: Mapping[str, Any], budget: Allowance) -> Iterator[Entry]:
-    """Yield the live files of a manifest. An entry without a sequence number inherits the manifest's."""
     inherited_number = int(manifest.get("sequence_number") or 0)
     for entry in budget.read_records(look, qualify_location(manifest["manifest_path"], table)):
         if entry["status"] != DELETED:
@@ -184,7 +182,7 @@ def _read_vector(look: Look, path: str, vector: Mapping[str, Any], puffins: dict
 
 
 def _read_deletions(look: Look, table: str, files: _LiveFiles, budget: Allowance) -> Mapping[str, list[tuple[int, Longs]]]:
-    """Return the rows that position deletes remove, by data file, with sequence numbers. Later data files are not affected."""
+    """Return the rows that position deletes remove, by data file, with sequence numbers. Data files added later are not affected."""
     deletions: dict[str, list[tuple[int, Longs]]] = defaultdict(list)
     for sequence, file in files.positions:
         content = budget.read_content(look, qualify_location(file["file_path"], table))

@@ -27,7 +27,7 @@ _LF, _CR, _SPACE = 10, 13, 0x20
 _CHUNK = 1 << 24
 _BUDGET = 256 << 20
 _MOST_TEXT = 256 << 20  # bytes of a file that is decoded as one text
-_BINARY = {b"PAR1": "Parquet", b"PARE": "encrypted Parquet", b"ORC": "ORC", b"Obj\x01": "Avro"}  # by the first bytes
+_BINARY = {b"PAR1": "Parquet", b"PARE": "encrypted Parquet", b"ORC": "ORC", b"Obj\x01": "Avro"}  # formats by their first bytes
 _BOM = b"\xef\xbb\xbf"
 
 Longs = npt.NDArray[np.int64]
@@ -45,7 +45,7 @@ class LineRules:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The records of one file: the begin and end of each (without its line end), and its 1-based line."""
+    """The records of a text file: the begin and end of each (without its line end), and its 1-based line."""
 
     data: mmap | bytes
     begins: Longs
@@ -60,28 +60,25 @@ class Lines:
         return int(np.searchsorted(self.begins, start, side="right")) if start > 0 else 0
 
     def find_line_numbers(self, rows: Longs) -> Longs:
-        """Return the 1-based lines of some records."""
         return self.numbers[rows]
 
     def read(self, rows: Longs) -> list[bytes]:
-        """Return the bytes of records."""
         data = self.data
         return [data[begin:end] for begin, end in zip(self.begins[rows].tolist(), self.ends[rows].tolist(), strict=True)]
 
     @property
     def size(self) -> int:
-        """Bytes in memory."""
         return 3 * self.begins.nbytes + (len(self.data) if isinstance(self.data, bytes) else 0)
 
 
 class LineCache:
-    """Caches lines of files in their current state, while memory allows. Safe to use from several threads."""
+    """A cache of the lines of unchanged files, with a limit of memory. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lines = Bounded[tuple[Hashable, FileBlock, LineRules], Lines | MarkedLines](_BUDGET)
 
     def get(self, stored: StoredFile, block: FileBlock, rules: LineRules) -> Lines | MarkedLines:
-        """Return the lines of a file, whose current state is `block`.
+        """Return the lines of a file. `block` is its present state.
 
         Raises:
             OSError: the file cannot be read.
@@ -138,7 +135,6 @@ def _check_objects(data: mmap | bytes, begins: Longs, ends: Longs) -> None:
 
 
 def _find_bounds(data: mmap | bytes) -> tuple[Longs, Longs]:
-    """Return the begin and end (without its line end) of every line."""
     feeds, returns = find_positions(data, _LF), find_positions(data, _CR)
     if len(returns):
         pairs = np.isin(returns + 1, feeds)
@@ -163,7 +159,7 @@ def find_positions(data: mmap | bytes, byte: int) -> Longs:
 
 
 def _find_nonblank(data: mmap | bytes, begins: Longs, ends: Longs) -> npt.NDArray[np.bool_]:
-    """Return which lines contain a character beyond U+0020. Only lines with a lesser first character have to be read."""
+    """Return which lines contain a character beyond U+0020. Only lines that begin with a blank are searched."""
     is_filled = ends > begins
     if len(begins):
         first = np.frombuffer(data, np.uint8)[np.minimum(begins, len(data) - 1)]
@@ -186,7 +182,7 @@ def read_whole_text(stored: StoredFile) -> str:
 
 
 def _check_text(content: mmap | bytes, name: str) -> mmap | bytes:
-    """Return the content. Files of a columnar format are refused, because their number of lines would depend on values by chance.
+    """Refuse files of a columnar format, because the number of their lines would depend on the values.
 
     Raises:
         UnsupportedError: the file has a columnar format.

@@ -1,7 +1,7 @@
-"""Lines of a text file by marks: the number of lines before every part of 64 kB.
+"""Locates lines of a long text file by the number of lines before each part of 64 kB.
 
-A file of gigabytes takes a megabyte of marks. It must end its lines at LF, and all its lines must be records. A line is located by
-searching the part of the file that contains its ends.
+These marks take a megabyte for a file of gigabytes. The file must end its lines with LF, and all its lines must be records. To locate a
+line, the part that contains it is searched.
 """
 
 from __future__ import annotations
@@ -32,22 +32,18 @@ class MarkedLines:
 
     @property
     def begins(self) -> Longs:
-        """The begin of each line."""
         return self._find_bounds(np.arange(len(self)))[0]
 
     @property
     def numbers(self) -> Longs:
-        """The 1-based line of each record."""
         return np.arange(1, len(self) + 1)
 
     @property
     def ends(self) -> Longs:
-        """The end of each line, without its line end."""
         return self._find_bounds(np.arange(len(self)))[1]
 
     @property
     def size(self) -> int:
-        """Bytes in memory."""
         return self.lines_ended.nbytes + (len(self.data) if isinstance(self.data, bytes) else 0)
 
     def count_before(self, start: int) -> int:
@@ -60,18 +56,16 @@ class MarkedLines:
         return int(self.lines_ended[part]) + int(np.count_nonzero(_get_part(self.data, part)[: start - part * _PART] == _LF)) + 1
 
     def find_line_numbers(self, rows: Longs) -> Longs:
-        """Return the 1-based lines of some records."""
         return rows + 1
 
     def read(self, rows: Longs) -> list[bytes]:
-        """Return the bytes of lines."""
         data = self.data
         begins, ends = self._find_bounds(rows)
         return [data[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
     @property
     def _is_open(self) -> bool:
-        """Whether the last line has no line end."""
+        """Return whether the last line has no line end."""
         return len(self.data) > 0 and self.data[len(self.data) - 1] != _LF
 
     def _find_bounds(self, rows: Longs) -> tuple[Longs, Longs]:
@@ -96,7 +90,7 @@ class MarkedLines:
 
 
 def mark_lines(data: mmap | bytes) -> MarkedLines | None:
-    """Return the lines of a file's content. None if a line ends otherwise than at LF, or the file has a byte order mark."""
+    """Return the lines of a file's content. None if a line ends other than with LF, or if the file has a byte order mark."""
     if data[: len(_BOM)] == _BOM:
         return None
     parts = -(-len(data) // _PART)

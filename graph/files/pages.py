@@ -1,8 +1,8 @@
-"""Decodes rows of one column chunk of a Parquet file, from the pages that contain them only.
+"""Decodes rows of one column chunk of a Parquet file, from only the pages that contain them.
 
-Otherwise a few records of a file with a large column would take decoding the whole row group. The beginnings of pages come from the file's
-offset index, or else from the headers of the pages. For nested columns, headers do not say how many rows begin in a page, so the repetition
-levels are read. These places are cached for each chunk. pyarrow decodes levels and values, so every encoding is supported.
+Without this, DuckDB decodes a whole row group for a few records of a large column. The positions of pages come from the file's offset
+index, or else from the headers of the pages. For nested columns, headers do not state how many rows begin in a page, so the repetition
+levels are read. Positions are cached for each chunk. pyarrow decodes levels and values, so every encoding is supported.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ Levels = np.ndarray[tuple[int], np.dtype[np.int32]]
 
 
 class NotCuttableError(Exception):
-    """The chunk is written in an unknown way and has to be decoded as a whole."""
+    """The column chunk has an unknown form and must be decoded as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeafEntries:
-    """Entries of a leaf: their levels, and the values that are not null."""
+    """Entries of a leaf column: their levels, and the values that are not null."""
 
     repetition: Levels
     definition: Levels
@@ -58,7 +58,7 @@ class LeafEntries:
 
 @dataclass(frozen=True, slots=True)
 class _PageContent:
-    """A data page: its entries, their encoded levels, and its values."""
+    """The content of a data page: the number of entries, their encoded levels, and the encoded values."""
 
     count: int
     repetition: Part
@@ -94,10 +94,12 @@ class ColumnChunk:
         self._lock = threading.Lock()
 
     def read_entries(self, file: int, rows: Longs) -> LeafEntries:
-        """Return the entries of rows, which ascend and count from the row group's first; `file` is a descriptor.
+        """Return the entries of some rows.
+
+        `rows` ascend and count from the row group's first row. `file` is a descriptor.
 
         Raises:
-            NotCuttableError: the chunk is written in an unknown way.
+            NotCuttableError: the chunk has an unknown form.
         """
         pages, ends = self._locate_pages(file, int(rows[-1]))
         holding = []
@@ -115,7 +117,6 @@ class ColumnChunk:
         )
 
     def _read_pages(self, file: int, pages: Sequence[_PagePlace], rows: Longs) -> LeafEntries:
-        """Return the entries of rows in some pages."""
         contents = [self._decode_page(*self._read_page(file, page_place.offset)) for page_place in pages]
         repetition = decode_levels([(page_place.count, page_place.repetition) for page_place in contents], self.leaf.repetition)
         definition = decode_levels([(page_place.count, page_place.definition) for page_place in contents], self.leaf.definition)
@@ -141,7 +142,7 @@ class ColumnChunk:
         )
 
     def _locate_pages(self, file: int, last_row: int) -> tuple[Sequence[_PagePlace], Sequence[int]]:
-        """Return pages at least up to the end of the row `last_row`, and for each the row before which its rows end."""
+        """Return the pages from the first to the one after `last_row`, and for each the number of the row after its last row."""
         with self._lock:
             if not self._pages and self._index is not None:
                 offset, length = self._index
@@ -155,7 +156,6 @@ class ColumnChunk:
         return pages, [*(after.rows_before for after in pages[1:]), last_row + 1]
 
     def _learn_pages(self, file: int, offset: int, rows_before: int) -> None:
-        """Locate some pages, from an offset on."""
         places: list[int] = []
         counts: list[tuple[int, Part]] = []  # for nested columns whose pages do not state their rows
         rows: list[int] = []
@@ -182,12 +182,10 @@ class ColumnChunk:
         self._next = (offset, rows_before) if offset < self._end else None
 
     def _read_page(self, file: int, offset: int) -> tuple[Struct, bytes]:
-        """Return the header of a page, and its body."""
         header, size = _read_header(file, offset)
         return header, os.pread(file, header[3], offset + size)
 
     def _decode_page(self, header: Struct, body: bytes) -> _PageContent:
-        """Return the content of a data page."""
         if header[1] == PageKind.DATA_2:
             data_header = header[8]
             position, end = data_header[6], data_header[6] + data_header[5]
@@ -213,7 +211,7 @@ class ColumnChunk:
         return memoryview(pa.Codec(self._codec).decompress(body, size))
 
     def _decode_values(self, file: int, bodies: Sequence[Page], count: int, chosen_values: Longs, *, keyed: bool) -> pa.Array:
-        """Return values of pages; `keyed`: all of them are places in a dictionary."""
+        """Return some values of pages. `keyed` means that all of them are indexes into a dictionary."""
         # an INT96 is read as its 12 bytes
         kind = (PhysicalType.FIXED_BYTES, 12) if self.leaf.type == PhysicalType.INT96 else (self.leaf.type, self.leaf.length)
         pages = list(bodies)
@@ -229,7 +227,10 @@ class ColumnChunk:
 
 
 def _find_spans(repetition: Levels, rows: Longs, *, continues: bool) -> Iterator[tuple[int, int]]:
-    """Return the spans of rows in a page. Rows are counted from the first row that begins there; -1 continues from the page before."""
+    """Yield the spans of rows in a page. Rows count from the first row that begins in the page.
+
+    The row −1 began in the page before.
+    """
     starts = np.flatnonzero(repetition == 0)
     if continues:
         rows, starts = rows + 1, np.concatenate(([0], starts))
@@ -239,9 +240,9 @@ def _find_spans(repetition: Levels, rows: Longs, *, continues: bool) -> Iterator
 
 
 def decode_levels(pages: Sequence[tuple[int, Part]], greatest_level: int) -> Levels:
-    """Return the levels of pages, up to `greatest_level`. Each page is the number of its levels, and runs (repeated or bit-packed).
+    """Return the levels of pages, up to `greatest_level`. A page is the number of its levels, and runs (repeated or bit-packed).
 
-    Dictionary values have the same runs. So pyarrow decodes levels as values of a dictionary of all levels.
+    Values of a dictionary have the same form, so pyarrow decodes levels as values of a dictionary of all levels.
     """
     count = sum(number for number, _ in pages)
     if not greatest_level or not count:
@@ -256,7 +257,7 @@ def decode_levels(pages: Sequence[tuple[int, Part]], greatest_level: int) -> Lev
 
 
 def _decode_flat(kind: int, length: int, pages: Sequence[Page], count: int, *, has_dictionary: bool, keyed: bool = False) -> Any:
-    """Return the values of pages of a column without nulls, which pyarrow reads from a file. `keyed`: as places in the dictionary."""
+    """Return the values of pages without nulls, with pyarrow. `keyed` returns indexes into the dictionary."""
     leaf = Leaf("v", kind, length, repetition=0, definition=0)
     fields: list[thrift.Field] = [(1, thrift.INT, kind), *([(2, thrift.INT, length)] if length else [])]
     schema = [thrift.write_struct([*fields, (3, thrift.INT, Repetition.REQUIRED), (4, thrift.BINARY, b"v")])]
@@ -270,7 +271,6 @@ def _decode_flat(kind: int, length: int, pages: Sequence[Page], count: int, *, h
 
 
 def _read_header(file: int, offset: int) -> tuple[Struct, int]:
-    """Return the header of a page, and its length."""
     length = _HEADER
     while True:
         scanner = Scanner(os.pread(file, length, offset))
@@ -281,6 +281,6 @@ def _read_header(file: int, offset: int) -> tuple[Struct, int]:
                 raise
             length *= 16
             continue
-        if header[3] < 0:  # a walk from page to page would never end
+        if header[3] < 0:  # otherwise the loop over pages would never end
             raise NotCuttableError("a page ends before it begins")
         return header, scanner.position

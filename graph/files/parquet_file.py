@@ -1,4 +1,4 @@
-"""Writes Parquet files from existing pages, with the numbers that the format gives to its kinds."""
+"""Writes Parquet files from existing pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNCOMPRESSED = 0
 
 
 class PageKind(IntEnum):
-    """Kinds of pages, with their numbers in parquet.thrift. Missing kinds are not read."""
+    """Kinds of Parquet pages, with their numbers in parquet.thrift. Only these kinds are read."""
 
     DATA = 0
     DICTIONARY = 2
@@ -22,7 +22,7 @@ class PageKind(IntEnum):
 
 
 class Encoding(IntEnum):
-    """Encodings of values; levels have RLE."""
+    """Encodings of values, with their numbers in parquet.thrift. Levels have RLE."""
 
     PLAIN = 0
     PLAIN_DICTIONARY = 2  # the former name of RLE_DICTIONARY
@@ -31,14 +31,14 @@ class Encoding(IntEnum):
 
 
 class Repetition(IntEnum):
-    """Whether a column may miss a value, or have several."""
+    """Whether a Parquet column is required, optional or repeated."""
 
     REQUIRED = 0
     REPEATED = 2
 
 
 class PhysicalType(IntEnum):
-    """Types of values in the file."""
+    """Physical types of Parquet."""
 
     INT32 = 1
     INT96 = 3
@@ -48,7 +48,7 @@ class PhysicalType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A column of values in the schema: `repetition` and `definition` are its highest levels, `column` is the child of the root."""
+    """A leaf column of the schema: `repetition` and `definition` are its maximum levels, `column` is the child of the root above it."""
 
     column: str
     type: int
@@ -73,7 +73,7 @@ def make_page(kind: PageKind, body: Sequence[Part], count: int, encoding: int) -
 
 @dataclass(frozen=True, slots=True)
 class CutChunk:
-    """A column chunk to write: its leaf, the leaf's path in the schema, pages (the dictionary first), and their entries."""
+    """A column chunk to write: its leaf, the leaf's path in the schema, the pages (the dictionary first), and the number of entries."""
 
     leaf: Leaf
     path: Sequence[bytes]
@@ -88,7 +88,7 @@ RowGroup = tuple[Sequence[CutChunk], int]  # the chunks, and the number of rows
 def make_parquet_file(
     schema: Sequence[bytes], columns: int, groups: Sequence[RowGroup], rows: int, created_by: bytes = b"headwater"
 ) -> bytes:
-    """Return a file from elements of a schema without its root, which has so many `columns`."""
+    """Return a Parquet file. `schema` has the elements without the root, which has `columns` children."""
     parts: list[Part] = [MAGIC]
     position = len(MAGIC)
     written_groups = []

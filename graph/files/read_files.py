@@ -1,6 +1,6 @@
-"""The records of files that a trace reads: places, names and parts of files, which formats share and cache.
+"""Locates records in files, with caches that all formats share.
 
-The formats use it to locate records. `reader` reads records of any format.
+The formats use it. `reader` reads records of any format.
 """
 
 from __future__ import annotations
@@ -54,16 +54,14 @@ class FileReader:
         self._blocks = BlockCache()
 
     def find_lines(self, file: ReadFile, rules: LineRules) -> Lines | MarkedLines:
-        """Return the places of the records of a text file."""
         return self._lines.get(file.stored, file.block, rules)
 
     def find_avro_blocks(self, file: ReadFile) -> AvroBlocks:
-        """Return the places of the blocks of an Avro file."""
         return self._blocks.get(file.stored, file.block)
 
 
 def make_places(database: Database, shape: Shape, files: Sequence[ReadFile]) -> str:
-    """Make a relation `m` of files: their place in the list, number, and the values of partition columns."""
+    """Return an SQL relation `m` of files: their index in the list, their number, and the values of partition columns."""
     if not shape.partitions and files:
         values = ", ".join(f"({place}, {file.number})" for place, file in enumerate(files))
         return f"(VALUES {values}) m(place, {FILE})"
@@ -78,10 +76,9 @@ def make_places(database: Database, shape: Shape, files: Sequence[ReadFile]) -> 
 
 
 def format_partitions(shape: Shape) -> str:
-    """Return the partition columns of `make_places`, in a SELECT."""
+    """Return the partition columns of `make_places`, for a SELECT."""
     return "".join(f", m.{quoted(column)}" for column, _ in shape.partitions)
 
 
 def query_kept_rows(path: Path) -> str:
-    """Return a query of the rows of a kept table."""
     return f"read_parquet({literal(exactly(path))})"

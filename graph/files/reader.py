@@ -1,7 +1,7 @@
-"""Reads records back from their files, by row or all of them, as a table of a trace's database.
+"""Reads records again from their files, all of them or by row number, as a table of a trace's database.
 
-Used to select the records that a trace begins with, to choose a witness by values, and for the values in an answer. The reader reads the
-current file: the caller has checked that it is the right one. The format of the file decides how to read it.
+Traces use it to select the records to begin with, to choose a witness by values, and to show values in an answer. The reader reads the
+present file: the caller has checked that it is the right one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Reader(FileReader):
         wanted_rows: WantedRows | None = None,
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
-        """Return a query of the content of `make_table`, and its parameters.
+        """Return a query with the content of `make_table`, and its parameters.
 
         `columns` are the columns that something is computed from; if the format allows it, no other column is read. Without them, the
         caller checks the names of the result (`Format.check_names`), because files may have more columns than the shape.

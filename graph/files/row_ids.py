@@ -1,8 +1,8 @@
-"""Rows with permanent numbers: in Iceberg from format version 3 on, and in Delta with row tracking.
+"""Tables with permanent row numbers: Iceberg from format version 3 on, and Delta with row tracking.
 
-The number of a new row is the number of its file's first row plus its place in the file. A program that copies a row into another file
-writes the row's number there, with the version of its last change. So number and version identify the row in an earlier file, whoever
-rewrote the files. Files with contradictory metadata, or with numbers of other files, are left out.
+The number of a new row is the number of its file's first row plus its position in the file. A program that copies a row into another file
+writes the row's number there, with the version of its last change. So number and version identify the row in an earlier file, even after a
+program without capture has rewritten the files. Files with contradictory metadata, or with numbers of other files, are left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headwater.graph.files.read_files import HIDDEN, ReadFile
 from headwater.graph.records.decode import Longs
 
 _FEW = 1_000  # rows in one statement
-_GREATEST = 1 << 62  # of row numbers and versions
+_GREATEST = 1 << 62  # upper limit of row numbers and versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class TableFile:
     - `first`: the number of its first row; None if the table does not number rows.
     - `version`: the last change of rows whose version is not in the file.
     - `added`: orders the commits that added the files.
-    - `is_rewrite`: whether that commit was of a kind that copies rows of other files into new ones; None if it is not known any more.
+    - `is_rewrite`: whether that commit copied rows of other files into new files; None if that is unknown.
     """
 
     path: str
@@ -61,13 +61,13 @@ class TableRows:
         return np.array([file.first for file in numbered_files], np.int64), numbered_files
 
     def count_most_rows(self, file: TableFile) -> int:
-        """Return the greatest possible number of rows in a file: as its table states, or up to the numbers of the next file."""
+        """Return an upper limit of the rows in a file: the stated number, or the distance to the first number of the next file."""
         firsts, _ = self._numbered_files
         place = int(np.searchsorted(firsts, file.first or 0, side="right"))
         return file.rows if file.rows is not None else int(firsts[place]) - (file.first or 0) if place < len(firsts) else _GREATEST
 
     def find_holders(self, numbers: Longs) -> tuple[Longs, list[TableFile]]:
-        """Return for each row, by number, the file in which it was new, as a place in a list of files; −1: not known any more."""
+        """Return for each row number the file that added the row, as an index into the returned list. −1 if it is unknown."""
         firsts, numbered_files = self._numbered_files
         places = np.searchsorted(firsts, numbers, side="right").astype(np.int64) - 1
         ends = np.array([(file.first or 0) + (file.rows or 0) for file in numbered_files], np.int64)
@@ -84,13 +84,12 @@ class TableRows:
         return sorted(earlier_files, key=lambda other_file: (other_file.removed_at != file.added, -other_file.added, other_file.path))
 
     def list_files_of_commit(self, version: int) -> list[TableFile]:
-        """Return the files that the commit of a version wrote."""
         return [file for file in self.files.values() if file.added == version]
 
 
 @dataclass(frozen=True, slots=True)
 class RowNumbers:
-    """Rows of a file by place, each with its number and the version of its last change."""
+    """Rows of a file, each with its number and the version of its last change."""
 
     rows: Longs
     numbers: Longs
@@ -141,7 +140,7 @@ def read_numbers(
     """Return the numbers of some rows of a file, or the rows that have one of `numbers`.
 
     Raises:
-        UnsupportedError: the numbers are not known.
+        UnsupportedError: the numbers cannot be determined.
     """
     if file.first is None:
         raise UnsupportedError(f"{file.path} has rows without numbers.")
@@ -175,7 +174,7 @@ def read_numbers(
 
 
 def _check_file(table: TableRows, file: TableFile, footer: Footer) -> None:
-    """Check that a file is in its table's metadata, and that the places of its rows are known."""
+    """Check that the metadata of a file's table state its number of rows, and that no column hides DuckDB's row numbers."""
     if hiding_names := [name for name, _ in footer.columns if name.lower() in HIDDEN]:
         raise UnsupportedError(f"{file.path} has a column called {hiding_names[0]}, which hides the place of its records.")
     if footer.rows > table.count_most_rows(file) or (file.rows is not None and footer.rows != file.rows):
@@ -183,7 +182,7 @@ def _check_file(table: TableRows, file: TableFile, footer: Footer) -> None:
 
 
 def _find_own_column(footer: Footer, column: str | int, file: TableFile) -> str | None:
-    """Return the quoted name of a file's column of numbers or versions. None if it has none."""
+    """Return the quoted name of a file's column of row numbers or versions. None if it has none."""
     labels = footer.ids if isinstance(column, int) else [name for name, _ in footer.columns]
     matching_names = [footer.columns[place] for place, value in enumerate(labels) if value == column]
     if len(matching_names) > 1 or any(kind != "BIGINT" for _, kind in matching_names):
@@ -192,10 +191,10 @@ def _find_own_column(footer: Footer, column: str | int, file: TableFile) -> str 
 
 
 def has_new_rows(database: Database, table: TableRows, file: TableFile, read_file: ReadFile) -> bool:
-    """Return whether a file has rows that were new in it.
+    """Return whether a file has rows that are in no earlier file.
 
     Raises:
-        UnsupportedError: that is not known.
+        UnsupportedError: the numbers cannot be determined.
     """
     first = file.first or 0
     (footer,) = read_footers(database, [read_file])

@@ -21,7 +21,7 @@ _PAIR = re.compile(r"([^/=]+)=([^/]*)/")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The way to read files. `columns` are name and Spark type in the dataset's order, without the partition columns in `partitions`.
+    """How to read files. `columns` are name and Spark type in the dataset's order, without the partition columns in `partitions`.
 
     `ids` are field ids by name, for a table that finds its columns by them. `defaulted` are columns with a default value in files without
     them.
@@ -36,7 +36,6 @@ class Shape:
 
     @classmethod
     def from_source(cls, source: Source) -> Shape:
-        """Return the shape in which a scan read files."""
         columns = [(c.name, c.type) for c in source.columns]
         is_file = any(file.path == source.path for file in source.files)  # a file is never a partition's folder, whatever its name
         shape = _make_shape(source.format, source.options, columns, source.partition_columns, "" if is_file else source.within)
@@ -44,7 +43,7 @@ class Shape:
 
     @classmethod
     def from_sink(cls, sink: Sink) -> Shape:
-        """Return the shape in which files were written. A reader's options have the same names."""
+        """Return the shape in which files were written. The writer's options have the same names as a reader's."""
         shape = _make_shape(sink.format, sink.options, [(c.name, c.type) for c in sink.columns], sink.partition_columns, sink.within)
         return replace(shape, ids=_list_ids(sink.columns))
 
@@ -53,7 +52,7 @@ class Shape:
         """Return the shape of files without a capture, by their names: Parquet, or lines of text.
 
         Raises:
-            UnsupportedError: some are Parquet, and some are not.
+            UnsupportedError: some files are Parquet, and some are not.
         """
         file_names = list(names)
         parquet, other_files = ([name for name in file_names if name.endswith(".parquet") is is_parquet] for is_parquet in (True, False))
@@ -69,7 +68,7 @@ class Shape:
 
 
 def find_partition_values(uri: str, shape: Shape, stated_values: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the values of the partition columns for a file: the stated values, or else values from its path."""
+    """Return a file's values of partition columns. Stated values take precedence over values in its path."""
     if not shape.partitions:
         return {}
     in_path = {partition_text(name).lower(): partition_text(value) for name, value in _PAIR.findall(uri)}
@@ -85,7 +84,7 @@ def _list_ids(columns: Iterable[SourceColumn | SinkColumn]) -> tuple[tuple[str, 
 
 
 def _make_shape(format_: str, options: Mapping[str, Any], columns: list[tuple[str, str]], partitions: tuple[str, ...], part: str) -> Shape:
-    """Make a shape. `part` is the path of a partition that was read or written alone: its name has columns that files do not have."""
+    """Make a shape. `part` is the path of the only partition that was read or written; its columns are not in the files."""
     split = {name.lower() for name in partitions}
     types = {name.lower(): kind for name, kind in columns}
     in_path = [(name, _infer_type(value)) for name, value in partition_pairs(part).items() if name.lower() not in split | types.keys()]
@@ -98,7 +97,7 @@ def _make_shape(format_: str, options: Mapping[str, Any], columns: list[tuple[st
 
 
 def _infer_type(value: str) -> str:
-    """Return the type that Spark infers for a partition column from a text."""
+    """Return the type that Spark infers for a partition column from a folder name."""
     if _WHOLE.fullmatch(value):
         return "int" if len(value) < _INT_DIGITS else "bigint"
     return "date" if _DATE.fullmatch(value) else "string"

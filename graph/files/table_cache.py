@@ -1,4 +1,4 @@
-"""Caches the files of tables with their row numbers.
+"""A cache of the files of tables with row numbers.
 
 Traces over unchanged tables share it. The metadata folder is listed each time. A cached table is valid as long as the folder has the same
 files, each with the same length and time. Failures are not cached.
@@ -11,11 +11,11 @@ from headwater.graph.files.row_ids import TableRows
 from headwater.graph.records import FileBlock, Look
 from headwater.graph.records.bounded_cache import Bounded
 
-_FILES = 250_000  # of all tables together, and of their metadata; 300 bytes each
+_FILES = 250_000  # data files and metadata files of all tables together; each takes 300 bytes
 
 
 class TableCache:
-    """A cache of tables. Safe to use from several threads."""
+    """A cache of tables with row numbers. Safe to use from several threads."""
 
     def __init__(self, *, most_files: int = _FILES) -> None:
         self._tables: Bounded[tuple[str, str], tuple[list[FileBlock], TableRows]] = Bounded(most_files)

@@ -1,8 +1,8 @@
 """Converts texts of a file's records to values of Spark's types, in DuckDB's SQL.
 
-`convert_text` returns Spark's value for an answer that shows it: null if Spark read null. `make_certainty_check` decides whether that value
-is certain, because values that decide about an answer must be. Spark parses with Java, which accepts other forms than DuckDB. A decimal may
-have commas, a double may be `3d` but not `nan`, and a date may not be `2024/05/01`.
+`convert_text` returns Spark's value to show it in an answer: null if Spark read null. `make_certainty_check` decides whether that value is
+certain, which is required if an answer depends on it. Spark parses with Java, which accepts other forms than DuckDB. A decimal may have
+commas, a double may be `3d` but not `nan`, and a date may not be `2024/05/01`.
 """
 
 from __future__ import annotations
@@ -41,12 +41,15 @@ def convert_text(column: str, spark: str) -> str:
 
 
 def make_certainty_check(column: str, spark: str, options: Mapping[str, str]) -> str:
-    """Return a condition on a text that is not null: Spark certainly reads the value of `convert_text`. `options` are the reader's."""
+    """Return an SQL condition on a text that is not null: Spark certainly reads the value of `convert_text`.
+
+    `options` are the reader's options.
+    """
     kind = duckdb_type(spark)
     if kind in ("VARCHAR", "BOOLEAN"):
         return "true"
     if kind in INTEGERS or (kind or "").startswith("DECIMAL"):
-        return f"regexp_full_match({column}, '[\\x00-\\x7F]*')"  # Java knows more digits than ten
+        return f"regexp_full_match({column}, '[\\x00-\\x7F]*')"  # Java accepts digits of other scripts
     if kind in ("FLOAT", "DOUBLE"):
         modest = f"regexp_full_match({column}, '{_MODEST[kind]}') AND regexp_full_match({column}, '{_NUMBER}')"
         return f"(({modest}) OR {column} IN ('NaN', 'nan', 'Inf', '-Inf', 'inf', '-inf', '') OR NOT regexp_matches({column}, '[0-9nN]'))"
@@ -59,7 +62,7 @@ def make_certainty_check(column: str, spark: str, options: Mapping[str, str]) ->
 
 
 def _convert_date(text: str) -> str:
-    """Convert as Spark casts text to a date: a year may be alone, text after the day is ignored, other separators are refused."""
+    """Convert text to a date as Spark casts it: a year may be alone, text after the day is ignored, other separators are refused."""
     day = f"regexp_full_match({text}, '[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}([ T].*)?') THEN regexp_extract({text}, '^[0-9-]+')"
     month = f"regexp_full_match({text}, '[0-9]{{4}}-[0-9]{{1,2}}') THEN {text} || '-01'"
     year = f"regexp_full_match({text}, '[0-9]{{4}}') THEN {text} || '-01-01'"
@@ -67,12 +70,12 @@ def _convert_date(text: str) -> str:
 
 
 def _check_date_form(column: str, form: str) -> str:
-    """Check that the text has this form and a year of today's calendar, or is certainly not a date."""
+    """Return a condition: the text has this form and a year of today's calendar, or is certainly not a date."""
     return f"((regexp_full_match({column}, '{form}') AND {column} >= '1600') OR NOT regexp_matches({column}, '[0-9]'))"
 
 
 def _check_floating(trimmed: str, column: str, kind: str) -> str:
-    """Check forms of Spark and Java: Spark's special names are exact, and Java's may have blanks around them and a suffix."""
+    """Return a condition for floating-point text. Spark's special names are exact; Java's may have blanks around them and a suffix."""
     number = f"regexp_replace({trimmed}, '[fFdD]$', '')"
     special = "".join(
         f" WHEN {column} = '{name}' THEN CAST('{value}' AS {kind})"

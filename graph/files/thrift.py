@@ -1,7 +1,7 @@
 """Thrift's compact protocol without a schema, as far as Parquet's footers and page headers need it.
 
-A struct is read as a mapping from field numbers to values, and written from a list of fields with their kinds. The meaning of Parquet's
-field numbers is stated where they are used.
+A struct is read as a mapping from field numbers to values, and written from a list of fields with their kinds. Parquet's field numbers are
+explained where they are used.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ Struct = dict[int, Any]
 
 
 class Scanner:
-    """Reads values one after the other; `position` is the begin of the next. A struct that ends early raises IndexError."""
+    """Reads values one after the other; `position` is the begin of the next value. A struct that ends early raises IndexError."""
 
     def __init__(self, data: bytes, position: int = 0) -> None:
         self._data = data
         self.position = position
 
     def read_struct(self, last_field: int | None = None) -> Struct:
-        """Read a struct; with `last_field`, only the fields up to that number."""
+        """Read a struct. With `last_field`, read only the fields up to that number."""
         fields: Struct = {}
         field = 0
         while head := self._read_byte():
@@ -74,7 +74,6 @@ class Scanner:
 
 
 def write_varint(value: int) -> bytes:
-    """Return a number that is not negative, with seven bits per byte."""
     result = bytearray()
     while value > 0x7F:
         result.append(value & 0x7F | 0x80)
@@ -84,7 +83,10 @@ def write_varint(value: int) -> bytes:
 
 
 def write_struct(fields: Sequence[Field]) -> bytes:
-    """Return a struct of fields in the order of their numbers. The value of a list field is the kind of its entries, and the entries."""
+    """Return an encoded struct. Fields must be in the order of their numbers.
+
+    The value of a list field is the kind of its entries, and the entries.
+    """
     result = bytearray()
     last_number = 0
     for number, kind, value in fields:

@@ -1,6 +1,6 @@
-"""File formats: everything that depends on the format of a file, one module per format.
+"""File formats, one module per format. Everything that depends on the format of a file is here.
 
-`get_format` returns the `Format` of a name in manifests. A new format is a module with a subclass of `Format` (`formats/base.py`) and a
+`get_format` returns the `Format` for a name in manifests. A new format is a module with a subclass of `Format` (`formats/base.py`) and a
 line in `FORMAT_MODULES`. Nothing outside of this folder compares the name of a format.
 """
 
@@ -35,7 +35,7 @@ FORMAT_MODULES = {
 
 @cache
 def get_format(name: str) -> Format:
-    """Return the format of a name. Records of an unknown format have numbers, and no values."""
+    """Return the format with a name. Records of an unknown format have numbers, but no values."""
     if name not in FORMAT_MODULES:
         return Format(name)
     module, _, kind = FORMAT_MODULES[name].partition(":")

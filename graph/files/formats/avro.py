@@ -1,4 +1,4 @@
-"""Avro: records by their number in the file, read by fastavro (the extra "avro")."""
+"""Avro files: records are identified by their number in the file, and read by fastavro (the extra "avro")."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _OTHERWISE = ("avroschema", "avroschemaurl", "positionalfieldmatching")
 
 
 class Avro(Format):
-    """Columns by name, rows by their number. A reference counts the records of its split."""
+    """The Avro format. Columns match by name. A reference counts the records of its split."""
 
     @property
     def unreadable_reason(self) -> str | None:
@@ -63,7 +63,7 @@ class Avro(Format):
         return [_list_names(reader, file) for file in files]
 
     def translate_to_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
-        """The file keeps the names."""
+        """Return the same names, because Avro files store the names of columns."""
         if sink.format != self.name or _find_renaming_options(source.options):
             return None
         return frozenset(names)
@@ -136,7 +136,6 @@ def _read_columns(
 
 
 def _list_fields(blocks: AvroBlocks, file: ReadFile) -> Mapping[str, Any]:
-    """Return the types of the file's fields, by name."""
     schema = blocks.schema
     if not isinstance(schema, Mapping) or schema.get("type") != "record":
         raise UnsupportedError(f"{file.stored.name} holds no records of Avro, but values of another type.")
@@ -144,7 +143,7 @@ def _list_fields(blocks: AvroBlocks, file: ReadFile) -> Mapping[str, Any]:
 
 
 def _find_field(fields: Mapping[str, Any], column: str, kind: str, is_computed: bool, file: ReadFile) -> tuple[str | None, pa.DataType]:
-    """Return the file's field for a column, as Spark finds it, and its Arrow type.
+    """Return the Avro field that Spark reads for a column, and its Arrow type.
 
     The name is None if there is no field: Spark reads null.
     """
@@ -157,14 +156,14 @@ def _find_field(fields: Mapping[str, Any], column: str, kind: str, is_computed: 
 
 
 def _find_avro_type(kind: str) -> str:
-    """Return the Avro type, in the words of `_describe_type`, that certainly has values of a type of Spark."""
+    """Return the Avro type, in the words of `_describe_type`, whose values certainly equal those of a Spark type."""
     lower = kind.lower()
     decimal = _DECIMAL.fullmatch(lower)
     return f"decimal({decimal[1]},{decimal[2]})" if decimal else _CERTAIN.get(lower, "none")
 
 
 def _describe_type(definition: Any) -> tuple[str | None, pa.DataType]:
-    """Return the name of a type and the Arrow type for its values. A composed type gets a name that is never used, and text."""
+    """Return the name and the Arrow type of an Avro type. A composed type is read as text, under a name that no Spark type matches."""
     if isinstance(definition, list):  # a union
         non_null_types = [union_type for union_type in definition if union_type != "null"]
         return _describe_type(non_null_types[0]) if len(non_null_types) == 1 and len(definition) <= 2 else ("union", pa.string())
@@ -182,7 +181,6 @@ def _describe_type(definition: Any) -> tuple[str | None, pa.DataType]:
 
 
 def _read_records(file: ReadFile, blocks: AvroBlocks, rows: Longs) -> list[Mapping[str, Any]]:
-    """Return the records of some numbers, ascending. Only blocks that contain one are decoded."""
     holding = blocks.find_holding(rows)
     numbers = (number for block in holding.tolist() for number in range(int(blocks.firsts[block]), int(blocks.firsts[block + 1])))
     wanted_rows = set(rows.tolist())

@@ -1,8 +1,8 @@
-"""The interface of a file format. `Format` itself is a format that cannot be read here.
+"""The interface of a file format. The class `Format` itself is a format that cannot be read here.
 
-Traces know records by file and number. A format turns a reference of a capture into the number of a record in its file, reads records by
-number as Spark read them, and reports uncertainty. It also knows which columns of a reader contain the values that a writer wrote. A format
-never guesses: it raises if a value may differ from Spark's.
+Traces identify records by file and number. A format turns a reference of a capture into the number of a record in its file, reads records
+by number as Spark read them, and reports uncertainty. It also knows which columns of a reader contain the values that a writer wrote. A
+format never guesses: it raises if a value may differ from Spark's.
 """
 
 # ruff: noqa: ARG002 - a format that is not known here has no use for what others are given
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A current file of a dataset. `deleted_rows` are its deleted rows, ascending."""
+    """A present file of a dataset. `deleted_rows` are its deleted rows, ascending."""
 
     block: FileBlock
     partition: Mapping[str, str | None] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class ListedFile:
 
 @dataclass(frozen=True, slots=True)
 class TableContent:
-    """The current files of a dataset. `label` is their snapshot, if it is only assumed to be the current one."""
+    """The present files of a dataset. `label` is their snapshot, if it is only assumed to be the current one."""
 
     files: Sequence[ListedFile]
     label: str | None = None
@@ -57,7 +57,7 @@ class TableVersion:
 
 
 class Format:
-    """A file format, under its name in manifests."""
+    """A file format with its name in manifests."""
 
     counts_from_file = False  # a reference counts records from the beginning of the file, otherwise from the beginning of its split
     spans_ordinals = False  # a source is one file; a reference minus the file's ordinal is the number of a record, up to 63 bits
@@ -77,52 +77,52 @@ class Format:
 
     @property
     def unreadable_reason(self) -> str | None:
-        """The reason why its records can never be read, wherever they are, or None."""
+        """Return the reason why records of this format can never be read. None if they can be read."""
         return f"records of the format {self.name} are not readable here"
 
     @property
     def shaped_by_file(self) -> bool:
-        """Whether each file of a dataset may be cut into records in its own way, which the file does not state."""
+        """Return whether the boundaries of records depend on options that the file does not state, and that may differ between files."""
         return self.in_files and not self.names_columns and not self.is_table and not self.spans_ordinals
 
     def has_reliable_columns(self, shape: Shape) -> bool:
-        """Return whether the names of a shape's columns describe their values. If not, a column may contain a record, or another column."""
+        """Return whether the names of a shape's columns describe their values. If not, a column may contain a whole record."""
         lower_options = {name.lower(): value for name, value in shape.options}
         record_column = lower_options.get("columnnameofcorruptrecord", "_corrupt_record").lower()
         return self.has_columns and not any(name.lower() in (record_column, "_corrupt_record") for name, _ in shape.columns)
 
     def find_column_names(self, reader: FileReader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
-        """Return for each file the names of its values, whatever a manifest says. Never raises because of a file's content."""
+        """Return for each file the names of its columns, as the file states them. A damaged file raises no error."""
         return [ColumnNames(self.has_reliable_columns(shape))] * len(files)
 
     def list_key_columns(self, shape: Shape) -> Sequence[KeyColumn]:
-        """Return the key columns behind a number, if runs recorded keys. An empty result means that a number is only a number."""
+        """Return the key columns of a table whose runs recorded keys. Empty if the row number itself identifies the row."""
         return ()
 
     def describe_numbering(self, options: Mapping[str, Any]) -> Hashable:
         """Return the options that determine the numbers of records. Readers with equal options number records alike.
 
         Raises:
-            UnsupportedError: the numbering is not known.
+            UnsupportedError: the numbering cannot be determined.
         """
         del options
         return self.name
 
     def list_files(self, look: Look, path: str, shape: Shape) -> list[ListedFile] | None:
-        """Return the current files of a dataset at a path, by path. None if nothing is there.
+        """Return the present files of a dataset at a path, by path. None if nothing is there.
 
         Raises:
-            UnsupportedError: the files may not be read, or the metadata that list them are not understood.
-            SourceUnavailableError: their storage does not answer.
+            UnsupportedError: the files may not be read, or the metadata that list them have unknown features.
+            SourceUnavailableError: the storage does not answer.
         """
         del shape
         blocks = look.listed(path)
         return None if blocks is None else [ListedFile(block) for block in blocks]
 
     def find_content(self, look: Look, path: str, shape: Shape) -> TableContent | None:
-        """Return the current files of a dataset at a path. For a table whose catalog alone knows them, return its newest snapshot's files.
+        """Return the present files of a dataset. If only a table's catalog knows them, return the files of the newest snapshot.
 
-        None if nothing is there. Raises as `list_files` and `find_version` do.
+        None if nothing is at the path. Raises as `list_files` and `find_version` do.
         """
         files = self.list_files(look, path, shape)
         return None if files is None else TableContent(files)
@@ -130,30 +130,30 @@ class Format:
     def find_version(
         self, look: Look, path: str, shape: Shape, *, name: str | None = None, latest_instant: int | None = None
     ) -> TableVersion | None:
-        """Return a table at a path, at one of its versions or at an instant (ms). None if there is no such table.
+        """Return a table at a version or at an instant (ms). None if there is no such table.
 
         Raises:
-            NotFoundError: the table has no such version, or files of it are gone.
-            UnsupportedError: the files may not be read, or the metadata that list them are not understood.
-            SourceUnavailableError: their storage does not answer.
-            OSError: they cannot be read.
+            NotFoundError: the table has no such version, or files of it were deleted.
+            UnsupportedError: the files may not be read, or the metadata that list them have unknown features.
+            SourceUnavailableError: the storage does not answer.
+            OSError: the files cannot be read.
         """
         return None
 
     def find_table_log(self, path: str) -> str | None:
-        """Return the folder of a table's metadata. Each change of the table changes its files. None if the format has no tables."""
+        """Return the folder of a table's metadata, whose files change with the table. None if the format has no tables."""
         del path
         return None
 
     def read_table_rows(self, look: Look, path: str, log: Sequence[FileBlock]) -> TableRows | None:
-        """Return the present and former files of a table at a path, with their row numbers. None if there is no table.
+        """Return the present and former files of a table, with their row numbers. None if there is no table.
 
         `log` are the files in its metadata folder.
 
         Raises:
-            UnsupportedError: the files may not be read, or the metadata that list them are not understood.
-            SourceUnavailableError: their storage does not answer.
-            OSError: they cannot be read.
+            UnsupportedError: the files may not be read, or the metadata that list them have unknown features.
+            SourceUnavailableError: the storage does not answer.
+            OSError: the files cannot be read.
         """
         del look, path, log
         return None
@@ -162,7 +162,7 @@ class Format:
         """Return the number of the first record in the split that begins at byte `start`.
 
         Raises:
-            UnsupportedError: the number is not known.
+            UnsupportedError: the number cannot be determined.
             OSError: the file cannot be read.
         """
         raise self._make_refusal()
@@ -195,8 +195,8 @@ class Format:
     ) -> tuple[str, list[object]]:
         """Return a query of records (`__file`, `__row`, `__line`, the dataset's columns), and its parameters.
 
-        Without `wanted_rows`, it returns all records. `columns` are the columns that something is computed from; other columns need not be
-        read.
+        Without `wanted_rows`, the query returns all records. `columns` are the columns that something is computed from; other columns need
+        not be read.
 
         Raises:
             UnsupportedError: records of the format cannot be read, or Spark's values in one of `columns` are not certain.
@@ -209,16 +209,16 @@ class Format:
         return known_shape
 
     def check_names(self, names: Iterable[str]) -> None:
-        """Check that no column hides the place of the records; `names` are the columns of a result.
+        """Check that no column of a result has the name of a place column (such as `__row`).
 
         Raises:
-            UnsupportedError: a column does.
+            UnsupportedError: a column has such a name.
         """
 
     def check_values(
         self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]
     ) -> set[str]:
-        """Check columns (name → Spark's type) that something is computed from. Return those that no file has, which Spark reads as null.
+        """Check columns (name → Spark's type) before a computation. Return those that no file has, which Spark reads as null.
 
         Raises:
             Untranslatable: the files may have other values than Spark read.
@@ -232,12 +232,12 @@ class Format:
         return set()
 
     def list_own_forms(self, options: Mapping[str, Any]) -> Sequence[str]:
-        """Return the reader's options that define forms of values of the program's own."""
+        """Return the names of the reader's options that define custom forms of values, such as a date format."""
         del options
         return ()
 
     def translate_to_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
-        """Return columns of a source (lower case) under their names in `sink`, which wrote its files. None stands for any column.
+        """Return the names of a source's columns (lower case) in `sink`, which wrote its files. None stands for any column.
 
         By default, a record may contain everything that was written.
         """

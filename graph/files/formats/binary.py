@@ -18,7 +18,7 @@ _MOST = 16 << 20  # bytes of the largest file whose content is shown
 
 
 class Binary(Format):
-    """A record is a file: its path, length, time and content. Only the length may be used in computations."""
+    """The format `binaryFile`. A record is a file: its path, length, time and content. Computations may use only the length."""
 
     has_columns = False
 

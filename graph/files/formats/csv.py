@@ -1,8 +1,8 @@
-"""CSV: lines of text → columns of text, as Spark's readers cut them. DuckDB converts the texts afterwards.
+"""CSV files, cut into columns of text as by Spark's readers. DuckDB converts the texts afterwards.
 
-pyarrow cuts CSV if its rules and Spark's cannot differ (no escape character in the data, all lines of the same width). Refused lines are
-cut one by one. Spark's parser has its own rules for lines with quotes inside of cells. They are followed as well as possible, and
-`is_certain` says whether the result is certain.
+pyarrow cuts CSV if its rules and Spark's cannot differ (no escape character in the data, all lines of the same width). Lines that pyarrow
+refuses are cut one by one. Spark's parser has its own rules for lines with quotes inside of cells. They are followed as well as possible,
+and `is_certain` states whether the result is certain.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _MADE_UP = re.compile(r"_c[0-9]+")
 
 
 class Csv(LineFormat):
-    """Lines of cells, without blank lines, comments and the header."""
+    """The CSV format. Blank lines, comments and the header are not records."""
 
     def has_reliable_columns(self, shape: Shape) -> bool:
-        """Names are not reliable if a reader without a header made them up, or if a column may be whole lines."""
+        """Return false if a reader without a header made up the names, or if a column may be a whole line."""
         names = [name for name, _ in shape.columns]
         return super().has_reliable_columns(shape) and len(names) > 1 and not any(_MADE_UP.fullmatch(name) for name in names)
 
@@ -148,7 +148,7 @@ def _cut_with_arrow(content: bytes, names: Sequence[str], dialect: Dialect) -> p
 
 
 def _cut_one_by_one(lines: Sequence[bytes], names: Sequence[str], dialect: Dialect) -> pa.Table:
-    """Missing columns are null, and extra columns are left out. The column for lines that do not fit is not in a line."""
+    """Cut lines into columns. Missing cells are null, and extra cells are dropped. The column for corrupt records gets no cell."""
     line_columns = [name for name in names if name != dialect.corrupt]
     columns: dict[str, list[str | None]] = {name: [] for name in names}
     for text in _decode_lines(lines, dialect):

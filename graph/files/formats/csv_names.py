@@ -1,7 +1,7 @@
 """Checks that the columns of a CSV file are those that its first line names.
 
-Used to hide columns by name. A manifest may state a wrong separator, quote or header, and so move values into a column of another name. So
-the names are certain only if the file has them in its first line, and if every line has as many cells by all usual rules.
+The service uses it to hide columns by name. A manifest may state a wrong separator, quote or header, which moves values into a column of
+another name. So the names are certain only if the first line of the file has them, and if every line has as many cells by all usual rules.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ CutFunction = Callable[[str, Dialect], Sequence[str | None]]
 _MARKS = str.maketrans("", "", "\"'\\")
 _SEPARATORS = frozenset(",;\t|\x01")
 _ENCODINGS = frozenset({"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1", "windows-1252"})
-_QUOTES = (('"', "\\"), ('"', '"'), ("'", "\\"), ("'", "'"))  # with the escape character
+_QUOTES = (('"', "\\"), ('"', '"'), ("'", "\\"), ("'", "'"))  # pairs of quote and escape character
 # A certain name has no character that may be a separator or a quote, and does not begin like a number.
 _NAME = re.compile(r"[^\W\d](?:[^\x00-\x1f,;:|^~\"'`\\{}\[\]<>=]*[^\x00-\x20,;:|^~\"'`\\{}\[\]<>=])?")
 
 
 def find_names(file: ReadFile, shape: Shape, cut_line: CutFunction) -> ColumnNames:
-    """Return the names of a file's columns; uncertain if the file does not prove the shape's names. `cut_line` cuts lines for an answer."""
+    """Return the column names of a file. They are uncertain if the file's first line does not confirm the shape's names.
+
+    `cut_line` cuts a line in the way that answers do.
+    """
     names, options = [name for name, _ in shape.columns], dict(shape.options)
     shape_names = frozenset({*names, *(name for name, _ in shape.partitions)})
     dialect = Dialect.from_options(options)
@@ -60,7 +63,7 @@ def find_names(file: ReadFile, shape: Shape, cut_line: CutFunction) -> ColumnNam
             is_even = _has_even_lines(content, dialect, len(names), _get_comment(options), cut_line)
     except (OSError, UnsupportedError, UnicodeDecodeError):
         return UNCERTAIN
-    # Another producer may know columns that the first line lacks. The line may then not be a header.
+    # If the shape has columns that the first line lacks, the line may not be a header.
     return ColumnNames(is_even, may_be_renamed=True, file_names=shape_names) if is_even else UNCERTAIN
 
 
@@ -79,10 +82,10 @@ def _get_comment(options: Mapping[str, Any]) -> str:
 
 
 def _read_first_line(content: mmap | bytes) -> str | None:
-    """Return the first line of a file. None if it has none.
+    """Return the first line of a file. None if the file is empty.
 
     Raises:
-        UnicodeDecodeError: it is not text.
+        UnicodeDecodeError: the line is not text.
     """
     if not len(content):
         return None
@@ -104,7 +107,7 @@ def _has_even_lines(content: mmap | bytes, dialect: Dialect, width: int, comment
 
 
 def _is_even(line: str, dialect: Dialect, width: int, cut_line: CutFunction) -> bool:
-    """Return whether a line has this number of cells for the reader, and no other usual dialect merges other cells of it."""
+    """Return whether a line has this number of cells for the reader, and no other usual dialect merges its cells differently."""
     cells = _find_cells(line, dialect)
     if cells is None or len(cells) != width:
         return False

@@ -1,4 +1,4 @@
-"""Delta: Parquet files. The table's log lists the files with rows of the table, and the names of columns in them."""
+"""Delta tables with Parquet files. The table's log lists the files, and the names of columns in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MODE, _NAME = "columnmapping", "physicalname."  # options in a capture: the map
 
 
 class Delta(Parquet):
-    """Columns by the names in the table's metadata, rows by their index in the file."""
+    """The Delta format. Columns match by the names in the table's metadata, rows by their index in the file."""
 
     is_table = True
     missing_file_reason = "VACUUM deletes files that the table does not hold any more"
@@ -73,7 +73,7 @@ class Delta(Parquet):
         return {name for name in attributes if name.lower() not in split and stored.get(name.lower(), name) in absent_columns}
 
     def translate_to_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
-        """Mapped columns are the same if they have one name in the files."""
+        """Return names at the writer. With column mapping, columns match by their names in the files."""
         if sink.format not in (self.name, "parquet"):
             return None
         reader_names, stored_names = _find_stored_names(Shape.from_source(source)), _find_stored_names(Shape.from_sink(sink))
@@ -110,7 +110,6 @@ class Delta(Parquet):
 
 
 def _list_files(look: Look, path: str, shape: Shape, files: Iterable[DataFile]) -> list[ListedFile]:
-    """Return files of a table, with the table's names for its partition columns."""
     stored = _find_stored_names(shape)
     names = {stored.get(name.lower(), name): name for name, _ in shape.partitions}
     found = []
@@ -121,7 +120,7 @@ def _list_files(look: Look, path: str, shape: Shape, files: Iterable[DataFile]) 
 
 
 def _find_stored_names(shape: Shape) -> dict[str, str]:
-    """Return the names of columns in the files, by their own names in lower case; empty if these are equal."""
+    """Return the names of columns in the files, by their table names in lower case. Empty without column mapping."""
     options = dict(shape.options)
     if options.get(_MODE, "none") == "none":
         return {}
@@ -129,7 +128,7 @@ def _find_stored_names(shape: Shape) -> dict[str, str]:
 
 
 def _select_columns(shape: Shape, known_footers: Collection[Footer]) -> str:
-    """Return a query of the table's columns in files: no other column of a file, and null for a missing column."""
+    """Return a SELECT list of the table's columns: extra columns of files are left out, and missing columns are null."""
     present_names = {name.lower() for footer in known_footers for name, _ in footer.columns}
     stored = _find_stored_names(shape)
     parts = []

@@ -27,7 +27,6 @@ class Dialect:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Dialect:
-        """Make a dialect from a reader's options."""
         lower_options = {name.lower(): str(value) for name, value in options.items()}
         separator = lower_options.get("sep", lower_options.get("delimiter", ","))
         return cls(
@@ -44,7 +43,7 @@ class Dialect:
 
     @property
     def cell_pattern(self) -> str:
-        """The pattern of a certain cell: without quotes (group 2), or fully between two quotes (group 1)."""
+        """Return the pattern of a certain cell: without quotes (group 2), or fully between two quotes (group 1)."""
         separator, quote = re.escape(self.separator), re.escape(self.quote)
         if not self.quote:
             return f"()((?:(?!{separator}).)*)"  # group 1 never matches a cell
@@ -61,6 +60,5 @@ def get_value(match: re.Match[str], dialect: Dialect) -> str | None:
 
 
 def trim_text(text: str, dialect: Dialect) -> str:
-    """Return a text without blanks, if the dialect removes them."""
     text = text.lstrip(_BLANKS) if dialect.trim_left else text
     return text.rstrip(_BLANKS) if dialect.trim_right else text

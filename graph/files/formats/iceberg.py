@@ -1,7 +1,7 @@
-"""Iceberg tables with Parquet files: records by data file and place in it, columns by their field ids.
+"""Iceberg tables with Parquet files: records are identified by data file and position, columns by their field ids.
 
-A file names its columns as the table did when the file was written. A query returns the table as a run knew it, with its own names and
-types, and null if the file is older than a column. Only the table's catalog knows its current files, because the folder has files of other
+A file names its columns as the table did when the file was written. A query returns the table as the run saw it, with its names and types,
+and null if the file is older than a column. Only the table's catalog knows its present files, because the folder has files of other
 snapshots too. A named snapshot is read from its metadata.
 """
 
@@ -34,7 +34,7 @@ _RESERVED = 2**31 - 201  # the specification reserves field ids from here on for
 
 
 class Iceberg(Parquet):
-    """Records of Iceberg tables."""
+    """The Iceberg format with Parquet data files."""
 
     names_columns = False  # the file has names of its own
     has_snapshots = True
@@ -42,7 +42,7 @@ class Iceberg(Parquet):
     spark_gives_places = False
 
     def describe_numbering(self, options: Mapping[str, Any]) -> Hashable:
-        """The numbering of Parquet, the format of the files."""
+        """Return the numbering of Parquet, the format of the data files."""
         del options
         return "parquet"
 
@@ -83,7 +83,6 @@ class Iceberg(Parquet):
     def check_values(
         self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]
     ) -> set[str]:
-        """Check that columns in each file have the values that Spark read."""
         del source
         found_names: set[str] = set()
         for file, footer in zip(files, read_footers(database, files), strict=True):
@@ -103,7 +102,7 @@ class Iceberg(Parquet):
         return set(attributes) - found_names if files else set()
 
     def translate_to_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
-        """Columns match by field id, because a column may have been renamed. Iceberg's own columns keep their names."""
+        """Return names at the writer by field id, because a column may have been renamed. Iceberg's own columns keep their names."""
         ids = {column.name.lower(): column.id for column in source.columns if not _is_metadata_column(column)}
         writer_names = {column.id: column.name.lower() for column in sink.columns if not _is_metadata_column(column)}
         metadata_names = {name for name in names if name not in ids and name in _OWN}
@@ -124,7 +123,7 @@ class Iceberg(Parquet):
         wanted_rows: WantedRows | None = None,
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
-        """Files whose columns have the same names are one scan."""
+        """Return a query of records. Files whose columns have the same names are one scan."""
         del reader
         if wanted_rows is not None and not isinstance(wanted_rows, str):
             wanted_rows = database.hold(make_places_table(wanted_rows))
@@ -163,7 +162,9 @@ def _format_value(name_in_file: str | None, kind: str | None) -> str:
 
 
 def _find_file_columns(shape: Shape, file: ReadFile, footer: Footer) -> dict[str, str | None]:
-    """Return the file's name for each column of the table; None if it has none. Unknown columns are left out.
+    """Return the file's name for each column of the table; None if the file lacks it.
+
+    Columns of a struct type or an unknown type are left out.
 
     Raises:
         UnsupportedError: the file has no field ids, or hides the place of records.
@@ -186,5 +187,5 @@ def _make_uncertainty_error(column: str, file: ReadFile) -> UnsupportedError:
 
 
 def _is_metadata_column(column: SourceColumn | SinkColumn) -> bool:
-    """Return whether a column is one of Iceberg's own, in addition to the table's columns."""
+    """Return whether a column belongs to Iceberg itself, such as `_row_id`, and not to the table."""
     return column.name.lower() in _OWN and (column.id is None or column.id > _RESERVED)

@@ -1,4 +1,4 @@
-"""Rows of tables that were read by JDBC: the number of a row is its primary key, or represents it (`storage/row_keys`)."""
+"""Rows of tables that Spark read by JDBC. The number of a row is its primary key, or stands for it (`storage/row_keys`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"[0-9]{1,19}")
 
 
 class Jdbc(Format):
-    """A table, which counts as one file with all keys."""
+    """The format of a JDBC table, which counts as one file with all keys."""
 
     counts_from_file = True
     in_files = False
@@ -41,7 +41,7 @@ class Jdbc(Format):
         return self.name, options.get("key"), options.get("keys")
 
     def merge_shapes(self, known_shape: Shape, other_shape: Shape) -> Shape:
-        """The earlier of two runs decides: both runs read every row that has not changed since then."""
+        """Return the shape of the earlier run: both runs read every row that has not changed since then."""
         if known_shape.format != other_shape.format:
             return known_shape
         return min(known_shape, other_shape, key=lambda shape: int(_get_snapshot(shape) or -1))
@@ -67,6 +67,6 @@ class Jdbc(Format):
 
 
 def _get_snapshot(shape: Shape) -> str | None:
-    """Return the transaction before which all transactions had ended, if a manifest states one."""
+    """Return the id of the transaction before which all transactions had ended, if a manifest states it."""
     snapshot = dict(shape.options).get("snapshot", "")
     return snapshot if _NUMBER.fullmatch(snapshot) else None

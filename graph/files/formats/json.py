@@ -1,4 +1,4 @@
-"""JSON: one object per line, or with multiLine the objects of a file."""
+"""JSON files: one object per line, or with multiLine the objects of a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _WHOLE = "singlevariantcolumn"  # with this option, one column contains the whol
 
 
 class JsonLines(LineFormat):
-    """Lines that are not blank, each an object. A value is used in computations only if Spark certainly read the same."""
+    """The JSON format.
+
+    Lines that are not blank are records, each an object. Computations use a value only if Spark certainly read the same.
+    """
 
     def find_column_names(self, reader: FileReader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
         del database
@@ -79,7 +82,7 @@ class JsonLines(LineFormat):
 
 
 def _find_names(file: ReadFile, *, multiline: bool) -> ColumnNames:
-    """Return the names of fields within the objects of a file. A column contains a text of the object, whatever its type in a manifest."""
+    """Return the names of columns and nested fields in a file's objects. A column shows the text of the whole field, whatever its type."""
     try:
         records = _split_records(file, has_unique_names=False) if multiline else _select_nested(unpack_file(file.stored))
     except (OSError, UnsupportedError):
@@ -89,7 +92,7 @@ def _find_names(file: ReadFile, *, multiline: bool) -> ColumnNames:
 
 
 def _select_nested(content: mmap | bytes) -> Iterator[Any]:
-    """Return the records of lines that may contain an object within an object."""
+    """Yield the records of lines that may contain an object within an object."""
     lines = find_lines(content, LineRules(blank=False, header=False))
     braces = find_positions(content, ord("{"))
     counts = np.searchsorted(braces, lines.ends) - np.searchsorted(braces, lines.begins)

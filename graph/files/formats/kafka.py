@@ -1,4 +1,4 @@
-"""Records of Kafka topics: each partition counts as a file, and the number of a record is its offset."""
+"""Records of Kafka topics. Each partition counts as a file, and the number of a record is its offset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater.graph.storage.tables import RowsAsked
 
 
 class Kafka(Format):
-    """Partitions of a topic. A record never changes, but may be deleted, alone or with its topic."""
+    """The format of a Kafka topic. A record never changes, but may be deleted, alone or with its topic."""
 
     counts_from_file = True
     in_files = False

@@ -1,6 +1,6 @@
-"""Records that are read again by key: rows of tables, records of topics. The number of a record is its key.
+"""Reads records again by key: rows of tables and records of topics. The number of a record is its key.
 
-Values are current values, of records that are as the run read them. Records that have changed, or may have changed, are left out.
+Values are read now. Records that have changed since the run read them, or may have changed, are left out.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def query_by_key(
 def _load_rows(
     file: ReadFile, shape: Shape, rows: Longs | None, computed_columns: set[str] | None, rows_asked: RowsAsked
 ) -> tuple[Longs, pa.Table]:
-    """Load records of one table. `computed_columns`: something is computed from them, so no doubtful record may be returned."""
+    """Load records of one table. `computed_columns` are used in computations, so doubtful records raise an error."""
     table = file.stored
     if not isinstance(table, StoredTable):
         raise UnsupportedError(f"Records of {file.block.path} cannot be read here: it is no table and no topic.")
@@ -85,7 +85,7 @@ def _load_rows(
 
 
 def _find_recorded_keys(table: StoredTable, rows_asked: RowsAsked, rows: Sequence[int]) -> tuple[RowsAsked, dict[int, str]]:
-    """Return the request with the recorded keys of rows, and the reasons for rows without a key."""
+    """Return the request with the recorded keys of rows, and the reasons why other rows have no key."""
     known_keys = table.recorded(rows) if table.recorded is not None else {}
     recorded_keys = {row: key for row in rows if (key := known_keys.get(row)) is not None}
     unknown_rows = {row: _SHARED if row in known_keys else _UNRECORDED for row in rows if row not in recorded_keys}
@@ -95,9 +95,9 @@ def _find_recorded_keys(table: StoredTable, rows_asked: RowsAsked, rows: Sequenc
 def _keep_unchanged(
     table: StoredTable, rows_found: RowsFound, rows: Longs | None, unknown_rows: Mapping[int, str], *, strict: bool
 ) -> list[int]:
-    """Return the places of rows that are as the run read them. Other rows are doubts, or raise an error if `strict`.
+    """Return the indexes of rows that have not changed since the run. Other rows become doubts, or raise an error if `strict`.
 
-    `unknown_rows`: reasons why the identity of some rows is not known.
+    `unknown_rows` are the reasons why the identity of some rows is unknown.
     """
     doubts: dict[int, str] = dict(rows_found.changed)
     count_by_row: dict[int, int] = {}
@@ -123,7 +123,7 @@ def _is_certain(kind: str) -> bool:
 
 
 def _make_array(values: Sequence[Any], kind: str, *, strict: bool) -> pa.Array:
-    """Return the values of a column in Spark's type, if it fits. Otherwise return text, or raise an error if `strict`."""
+    """Return the values of a column in Spark's type, if they fit. Otherwise return text, or raise an error if `strict`."""
     if kind == "date" and strict and any(value is not None and (isinstance(value, str) or value < _EARLIEST) for value in values):
         raise UnsupportedError("It is not certain what Spark read of a day before 1600 in a database.")
     try:

@@ -1,4 +1,7 @@
-"""Formats whose records are lines of text: located by `files/lines.py`, cut into columns by the format, converted by DuckDB."""
+"""The base of formats whose records are lines of text.
+
+`files/lines.py` locates the lines, the format cuts them into columns, and DuckDB converts the columns.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class Texts(NamedTuple):
 
 
 class LineFormat(Format):
-    """A format of lines. A reference counts the records of its split."""
+    """A format whose records are lines. A reference counts the records of its split."""
 
     @property
     def unreadable_reason(self) -> str | None:
@@ -52,7 +55,7 @@ class LineFormat(Format):
         """
 
     def read_texts(self, reader: FileReader, file: ReadFile, shape: Shape, rows: Longs | None, *, is_strict: bool) -> Texts:
-        """Return existing records of some numbers (None: all), in that order. With `is_strict`, only as Spark certainly cut them.
+        """Return the records with these numbers (None: all) that exist, in this order. `is_strict` refuses uncertain cuts.
 
         Raises:
             UnsupportedError: records cannot be determined, or Spark's cut is not certain.
@@ -148,7 +151,6 @@ class LineFormat(Format):
         *,
         is_strict: bool,
     ) -> str:
-        """Register the records of files as text, columns by position. With `is_strict`, only as Spark certainly cut them."""
         names = [_make_column_name(place) for place in range(len(shape.columns))]
         rows_by_file = (
             None if wanted_rows is None else list_wanted_rows(database, wanted_rows) if isinstance(wanted_rows, str) else wanted_rows
@@ -169,7 +171,10 @@ class LineFormat(Format):
         return source
 
     def translate_to_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
-        """Columns match by position if lines are cut as they were written. Otherwise a line may contain every written column."""
+        """Return names at the writer. Columns match by position if the reader cuts lines as they were written.
+
+        Otherwise a column may contain every written column.
+        """
         split = {name.lower() for name in sink.partition_columns}
         written_names = [column.name.lower() for column in sink.columns if column.name.lower() not in split]
         folders, line = {name.lower() for name in source.partition_columns}, {find_corrupt_column(source.options).lower()}
@@ -190,7 +195,6 @@ def _ends_lines_as_ascii(encoding: str) -> bool:
 
 
 def find_corrupt_column(options: Mapping[str, Any]) -> str:
-    """Return the column for lines that do not fit, if there is one."""
     lower_options = {name.lower(): str(value) for name, value in options.items()}
     return lower_options.get("columnnameofcorruptrecord", "_corrupt_record")
 
@@ -211,5 +215,5 @@ def _check_texts(database: Database, shape: Shape, source: str, columns: Collect
 
 
 def _make_column_name(place: int) -> str:
-    """Return the name of a text column in the database. User names may differ in case only, or collide with a place column."""
+    """Return the name of a text column in the database. Names of users may differ in case only, or collide with a place column."""
     return f"__text_{place}"

@@ -1,4 +1,4 @@
-"""Loads records of files that a library reads into a trace's database, as a table by their number in the file."""
+"""Loads records that a Python library reads into a trace's database, as a table by record number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from headwater.graph.records.decode import Longs, arrow_of
 
 _numbers = count()
 
-Load = Callable[[ReadFile, Longs | None], tuple[Longs, pa.Table]]  # the existing records of some numbers (None: all), in that order
+Load = Callable[
+    [ReadFile, Longs | None], tuple[Longs, pa.Table]
+]  # returns the records with these numbers (None: all) that exist, in this order
 
 
 def load_records(
@@ -48,5 +50,5 @@ def list_wanted_rows(database: Database, wanted_table: str) -> dict[int, Longs]:
 
 
 def choose_rows(rows: Longs | None, record_count: int) -> Longs:
-    """Return the wanted numbers that exist in a file with so many records. None stands for all."""
+    """Return the wanted numbers that are smaller than the number of records. None stands for all records."""
     return np.arange(record_count, dtype=np.int64) if rows is None else rows[rows < record_count]

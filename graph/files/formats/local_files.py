@@ -6,7 +6,7 @@ from headwater.graph.files.formats.base import Format
 
 
 class Local(Format):
-    """Rows of the program. They have numbers, but their values are not kept."""
+    """The format of rows that the program made. They have numbers, but their values are not stored."""
 
     counts_from_file = True
     in_files = False

@@ -1,7 +1,6 @@
-"""CSV read with multiLine: records may span several lines, as Spark's parser cuts a file.
+"""CSV files read with multiLine: records may span several lines.
 
-A record is cut here only if the cut is certain: each cell is bare or fully quoted. Any other cell could shift all later records, so the
-whole file is then refused.
+A record is cut only if each cell is bare or fully quoted. Any other cell could shift all later records, so the whole file is then refused.
 """
 
 from __future__ import annotations
@@ -19,19 +18,18 @@ _PLAIN_ENCODINGS = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
 
 
 class Record(NamedTuple):
-    """The cells of a record, and its first line, 1-based."""
+    """The cells of a CSV record, and its 1-based first line."""
 
     line: int
     cells: list[str | None]
 
 
 def is_multiline(options: Mapping[str, Any]) -> bool:
-    """Return whether a reader's options allow records to span several lines."""
     return {name.lower(): str(value) for name, value in options.items()}.get("multiline", "false").lower() == "true"
 
 
 def split_records(text: str, options: Mapping[str, Any], name: str) -> list[Record]:
-    """Return the records of a file's text, without header, comments and blank lines; `name` is for messages.
+    """Return the records of a file's text, without header, comments and blank lines. `name` is for messages.
 
     Raises:
         UnsupportedError: Spark's cut of the text is not certain.
@@ -73,17 +71,16 @@ def split_records(text: str, options: Mapping[str, Any], name: str) -> list[Reco
 
 
 def check_comment(comment: str) -> None:
-    """Check that no line is left out because of its first value: the number of records would then reveal values.
+    """Check that a comment mark cannot be the beginning of a value. Otherwise the number of records would reveal values.
 
     Raises:
-        UnsupportedError: a comment may begin as a value does.
+        UnsupportedError: a value may begin with the mark.
     """
     if len(comment) > 1 or _MAY_BE_VALUE.search(comment) or comment in _BEGINNINGS:
         raise UnsupportedError(f"Records of a CSV file with comments that begin with {comment!r} cannot be told from comments.")
 
 
 def _check_options(text: str, dialect: Dialect, lower_options: Mapping[str, str], name: str) -> None:
-    """Check that the text and the options allow a certain cut."""
     if lower_options.get("linesep") is not None:
         raise _make_uncertainty_error(name, "a line separator of one's own")
     if dialect.encoding.lower() not in _PLAIN_ENCODINGS:
@@ -102,7 +99,6 @@ def _check_options(text: str, dialect: Dialect, lower_options: Mapping[str, str]
 
 
 def _make_cell_pattern(dialect: Dialect) -> re.Pattern[str]:
-    """Return the pattern of a certain cell. Group 1 is the text between quotes, group 2 the text without quotes."""
     separator, quote, escape = (re.escape(mark) for mark in (dialect.separator, dialect.quote, dialect.escape))
     inner = f"[^{quote}]|{quote}{quote}" if dialect.escape == dialect.quote else f"[^{quote}{escape}]"
     return re.compile(f"{quote}((?:{inner})*+){quote}|([^{separator}{quote}\\r\\n]*+)")

@@ -1,7 +1,7 @@
-"""JSON objects as texts by column, with a check that Spark's parser certainly read the same.
+"""Converts JSON objects to texts by column, and checks that Spark's parser certainly read the same.
 
-Numbers stay text, so they keep all digits. Text that Spark's parser accepts and Python's refuses (single quotes, comments) is read as
-nothing here, and is never certain.
+Numbers stay text, so they keep all digits. Text that Spark's parser accepts and Python's refuses (single quotes, comments) becomes null
+here, and is never certain.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ class Number(str):
 
 
 class NotOnceError(ValueError):
-    """A name occurs twice in an object."""
+    """A name occurs twice in a JSON object."""
 
 
 def parse_value(text: str | bytes, *, has_unique_names: bool = False) -> Any:
-    """Parse a JSON value. With `has_unique_names`, no name may occur twice in an object.
+    """Parse a JSON value. With `has_unique_names`, refuse an object in which a name occurs twice.
 
     Raises:
         ValueError: the text is not JSON.
-        RecursionError: the value is too deep.
+        RecursionError: the value is nested too deeply.
     """
     pairs = _make_unique_dict if has_unique_names else None
     return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=Number, object_pairs_hook=pairs)
 
 
 def make_texts(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pa.Table:
-    """Return the columns of some objects, each a text or null."""
     return pa.table([pa.array([_make_text(record.get(name)) for record in records], pa.string()) for name in names], names=[*names])
 
 
 def are_certain(records: Sequence[Any], columns: Sequence[tuple[str, str]], *, corrupt: str) -> bool:
     """Return whether Spark certainly read the same from each value. `columns` are name and Spark's type of each.
 
-    One bad value may make a record malformed, and so change its other values. So every column counts, except the column for bad records.
+    One bad value may make a record malformed, and so change its other values. So every column counts, except the column for corrupt
+    records.
     """
     kinds = [(name, _make_form_check(kind.lower())) for name, kind in columns if name != corrupt]
     return all(isinstance(record, dict) and all(_is_certain(record.get(name), form) for name, form in kinds) for record in records)
@@ -72,7 +72,7 @@ def _is_certain(value: Any, form: Callable[[Any], bool] | None) -> bool:
 
 
 def _make_form_check(kind: str) -> Callable[[Any], bool] | None:
-    """Return the condition on a value of a type of Spark. None if nothing is certain."""
+    """Return a condition on values of a Spark type. None if no value of the type is certain."""
     if kind in _BITS:
         greatest_value = 1 << (_BITS[kind] - 1)
         return lambda value: (
@@ -119,7 +119,6 @@ def _make_encodable(text: str) -> str:
 
 
 def _make_plain_value(value: Any) -> Any:
-    """Return a value with real numbers, to be written as JSON."""
     if isinstance(value, Number):
         return json.loads(value)
     if isinstance(value, dict):

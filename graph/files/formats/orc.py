@@ -1,4 +1,4 @@
-"""ORC: rows by their number in the file, read stripe by stripe."""
+"""ORC files: rows are identified by their number in the file, and read stripe by stripe."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OLDEST = date(1600, 1, 1)  # before 1582 a file's days may be in another calend
 
 
 class Orc(Format):
-    """Columns by name, rows by their number."""
+    """The ORC format. Columns match by name, rows by their number."""
 
     counts_from_file = True
 
@@ -78,7 +78,6 @@ def _list_names(file: ReadFile) -> ColumnNames:
 
 
 def _list_nested_names(kind: pa.DataType) -> set[str]:
-    """Return the names of fields within a type."""
     names: set[str] = set()
     for place in range(kind.num_fields):
         field = kind.field(place)
@@ -88,11 +87,6 @@ def _list_nested_names(kind: pa.DataType) -> set[str]:
 
 
 def _open_orc(file: ReadFile) -> Any:
-    """Open the file as ORC, from its mapped bytes.
-
-    Raises:
-        OSError: it is not ORC.
-    """
     try:
         return orc.ORCFile(pa.BufferReader(pa.py_buffer(file.stored.content())))
     except pa.ArrowException as error:
@@ -119,7 +113,7 @@ def _read_columns(file: ReadFile, shape: Shape, rows: Longs | None, computed_col
 
 
 def _find_column(schema: Any, column: str, kind: str, computed_columns: frozenset[str] | None, file: ReadFile) -> str | None:
-    """Return the file's column of a name, as Spark finds it. None if there is none, which Spark reads as null."""
+    """Return the ORC column that Spark reads for a column name. None if there is none, and Spark reads null."""
     matching_names = [name for name in schema.names if name == column] or [name for name in schema.names if name.lower() == column.lower()]
     if computed_columns is not None and column in computed_columns:
         column_type = str(schema.field(matching_names[0]).type) if len(matching_names) == 1 else None
@@ -132,13 +126,12 @@ def _find_column(schema: Any, column: str, kind: str, computed_columns: frozense
 
 
 def _find_certain_type(kind: str) -> str | None:
-    """Return the Arrow type of a file's column that certainly has values of a type of Spark."""
+    """Return the Arrow type of an ORC column whose values certainly equal those of a Spark type."""
     decimal = _DECIMAL.fullmatch(kind)
     return f"decimal128({decimal[1]}, {decimal[2]})" if decimal else _CERTAIN.get(kind)
 
 
 def _take_rows(orc_file: Any, names: Sequence[str | None], rows: Longs) -> pa.Table:
-    """Return rows of an ORC file, ascending, as columns by position."""
     wanted_names = sorted({name for name in names if name is not None}) or orc_file.schema.names[:1]
     parts, begin = [], 0
     for stripe in range(orc_file.nstripes):

@@ -1,4 +1,4 @@
-"""Parquet: records by their place in the file, read by DuckDB."""
+"""Parquet files: records are identified by their row number, and read by DuckDB."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _numbers = count()
 
 
 class Parquet(Format):
-    """Columns by name, rows by their index."""
+    """The Parquet format. Columns match by name, rows by their index."""
 
     counts_from_file = True
     names_columns = True
@@ -67,7 +67,7 @@ class Parquet(Format):
             )
 
     def find_column_names(self, reader: FileReader, database: Database, shape: Shape, files: Sequence[ReadFile]) -> list[ColumnNames]:
-        """Read names from the footers. Field ids, and names that Delta makes up, show that a table has other names for the columns."""
+        """Read names from the footers. Field ids, and names that Delta generates, show that a table has other names for the columns."""
         del reader
         try:
             known_footers = read_footers(database, files)
@@ -99,7 +99,7 @@ class Parquet(Format):
         return column_names
 
     def names_in_file(self, shape: Shape, file: ReadFile, footer: Footer) -> Collection[tuple[str, str]] | None:
-        """Return columns of a table with their names in a file, if the table maps them. None if that is not known."""
+        """Return pairs of a table's column and its name in the file, if the table maps columns. None if the mapping is unknown."""
         del shape, file, footer
         return ()
 
@@ -115,7 +115,7 @@ class Parquet(Format):
         return check_columns(database, files, stored_types, everywhere=defaulted, cased=found_by == "case")
 
     def translate_to_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
-        """The file keeps the names, unless columns are found by field ids."""
+        """Return the same names, because Parquet files store them. Columns that match by field ids are an exception."""
         if sink.format != self.name or dict(source.options).get("columnsby") == "id":
             return None
         return frozenset(names)
@@ -142,7 +142,6 @@ class Parquet(Format):
 
 
 def query_no_records(shape: Shape) -> str:
-    """Return a query of no records."""
     kinds = {name.lower(): (name, kind) for name, kind in (*shape.columns, *shape.partitions)}
     null_columns = "".join(f", NULL::{duckdb_type(kind) or 'VARCHAR'} AS {quoted(name)}" for name, kind in kinds.values())
     return f"SELECT 0::BIGINT AS {FILE}, 0::BIGINT AS {ROW}, NULL::BIGINT AS {LINE}{null_columns} WHERE false"
@@ -151,7 +150,6 @@ def query_no_records(shape: Shape) -> str:
 def _cut_excerpts(
     reader: FileReader, database: Database, files: Sequence[ReadFile], wanted_rows: Mapping[int, Longs]
 ) -> dict[int, Excerpt]:
-    """Cut excerpts of files with slow records, by number. They last as long as the database."""
     excerpts: dict[int, Excerpt] = {}
     for file in files:
         rows = wanted_rows.get(file.number, NO_ROWS)
@@ -166,7 +164,7 @@ def _cut_excerpts(
 def scan_together(
     database: Database, shape: Shape, files: Sequence[ReadFile], wanted_rows: WantedRows | None, columns: str = "p.*"
 ) -> tuple[str, list[object]]:
-    """Return records of any number of files as one scan, and the parameters of the query."""
+    """Return a query that reads records of all files in one scan, and its parameters."""
     if wanted_rows is not None and not isinstance(wanted_rows, str):
         wanted_rows = database.hold(make_places_table(wanted_rows))
     join = f" JOIN {wanted_rows} w ON w.file = m.{FILE} AND w.row = p.file_row_number" if wanted_rows else ""
@@ -185,7 +183,7 @@ def scan_separately(
     excerpts: Mapping[int, Excerpt],
     columns: Callable[[ReadFile], str] = lambda _: "p.*",
 ) -> tuple[str, list[object]]:
-    """Return wanted records of a few files, each scanned alone, so only their row groups are read; and the parameters."""
+    """Return a query that scans each file alone, so that only the needed row groups are read, and its parameters."""
     parts: list[str] = []
     parameters: list[object] = []
     for file in files:
@@ -204,7 +202,6 @@ def scan_separately(
 
 
 def _join_excerpt(excerpt: Excerpt | None) -> str:
-    """Return a join with the values of an excerpt, for a query."""
     if excerpt is None:
         return ""
     columns = ", ".join(map(quoted, excerpt.columns))
@@ -220,6 +217,5 @@ def _count_rows(file: ReadFile, wanted_rows: WantedRows) -> str:
 
 
 def make_places_table(wanted_rows: Mapping[int, Longs]) -> Columns:
-    """Return wanted records as the columns of a table `file, row`."""
     files = [np.full(len(rows), file, np.int64) for file, rows in wanted_rows.items()]
     return {"file": np.concatenate([*files, NO_ROWS]), "row": np.concatenate([*wanted_rows.values(), NO_ROWS])}

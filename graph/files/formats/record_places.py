@@ -1,4 +1,4 @@
-"""Containers of records of other programs: ranges of bytes, streams, tables by key. A record is named by its place, without values."""
+"""Formats for records of actors without Spark. A record is a place in a container, such as a byte range, and has no values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from headwater.graph.files.formats.base import Format
 
 
 class Ranges(Format):
-    """Ranges of bytes of a file: a record's number is the offset of its first byte."""
+    """The format of byte ranges in a file. The number of a record is the offset of its first byte."""
 
     counts_from_file = True
     counts_bytes = True
@@ -19,7 +19,7 @@ class Ranges(Format):
 
 
 class Keyed(Format):
-    """Positions of a stream, or keys of a table, without a file."""
+    """The format of positions in a stream, or keys of a table, without a file."""
 
     has_columns = False
     counts_from_file = True

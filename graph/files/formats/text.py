@@ -1,4 +1,4 @@
-"""Text: each line is a record of one column. With wholetext, each file is a record."""
+"""Text files: each line is a record of one column. With wholetext, each file is a record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headwater.graph.records.decode import Longs
 
 
 class Text(LineFormat):
-    """Lines, including blank ones."""
+    """The text format. Blank lines are records."""
 
     has_columns = False
 

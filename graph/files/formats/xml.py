@@ -1,4 +1,4 @@
-"""XML: a record is an element with the row's tag, in the order of the file. Values are shown, but nothing is computed from them."""
+"""XML files: a record is an element with the row's tag, in the order of the file. Values are shown, but not used in computations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEEPEST = 100  # levels of nested elements
 
 
 class Xml(Format):
-    """A file is read by one task: a reference counts the elements of the file."""
+    """The XML format. One task reads the whole file, so a reference counts the elements of the file."""
 
     counts_from_file = True
     has_columns = False  # a reader's options decide which elements and attributes are columns, and their names
@@ -104,7 +104,7 @@ def _find_elements(file: ReadFile, shape: Shape) -> list[ET.Element]:
 
 
 def _make_value(element: ET.Element, prefix: str, value_tag: str, depth: int = 0) -> Any:
-    """Return an element as its text. With attributes or children, return a value by name; children of one name make a list."""
+    """Return an element as text. With attributes or children, return a mapping of their names; children of one name make a list."""
     if depth > _DEEPEST:
         raise UnsupportedError("An element of XML lies too deep to be shown.")
     text = (element.text or "").strip()
