@@ -1,4 +1,4 @@
-"""Finds the differences between the rows of a dataset and the rows that a replay wrote for it.
+"""Differences between the rows of a dataset and the rows of its shadow.
 
 Rows are compared as bags, with columns matched by name. Equal rows are left out. The others are paired, most similar first, so that a
 corrected row is next to the old one.
@@ -6,29 +6,21 @@ corrected row is next to the old one.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import unquote
 
 import duckdb
+import pyarrow as pa
 
 from headwater.backend.rerun.replay.model import Difference, ShownRow
+from headwater.backend.rerun.replay.output_files import list_output_files
+from headwater.backend.rerun.replay.output_rows import LineForm, find_line_form, relation
 from headwater.errors import UnsupportedError
 from headwater.graph.duck.sql import literal, quoted
-from headwater.graph.records import DataRoots, Look, uri_of
-from headwater.graph.storage.duck import faults
-
-_NUMBER = "_headwater_row"
-_NULL = "__HIVE_DEFAULT_PARTITION__"
-_KINDS = {"DATE": re.compile(r"\d{4}-\d{2}-\d{2}"), "BIGINT": re.compile(r"-?\d{1,18}")}
-_READERS = {
-    ".parquet": "read_parquet({files}, union_by_name = true, hive_partitioning = false)",
-    ".csv": "read_csv({files}, header = true, union_by_name = true, hive_partitioning = false)",
-    ".json": "read_json({files}, hive_partitioning = false)",
-}
+from headwater.graph.records import DataRoots, uri_of
 
 
 def compare(
@@ -39,24 +31,26 @@ def compare(
     sources: DataRoots,
     places: Sequence[str] = ("",),
     chosen: Mapping[str, Sequence[int]] | None = None,
+    options: Mapping[str, str] | None = None,
     limit: int = 100,
 ) -> tuple[list[Difference], int]:
     """Return at most `limit` differences between two folders, and the number of all. Files of `before` must be below the data roots.
 
-    The comparison is limited to the `places` in both folders. `chosen` are 0-based rows by the path of a file below `before`. Each chosen
-    row must be in `after`, and other rows of `after` are ignored.
+    The comparison is limited to the `places` in both folders. `chosen` are 0-based rows by the path of a file below `before`. Each of them
+    must be in `after`, and other rows of `after` are no differences. `options` are those with which Spark wrote CSV, if they are known.
 
     Raises:
-        UnsupportedError: the format of the dataset cannot be compared, or one of its files may not be read.
+        UnsupportedError: the format of the dataset cannot be compared, or one of its files may not be read or is damaged.
     """
-    looks = [sources.look(), DataRoots.of([after]).look()]  # these objects keep the files of the views open
-    with duckdb.connect() as database, faults():
-        database.execute("SET enable_progress_bar = false")  # else DuckDB would print a progress bar into the output of a command
-        database.execute(f"CREATE VIEW was_read AS SELECT * FROM {_relation(before, looks[0], places, chosen)}")
-        database.execute(f"CREATE VIEW now_read AS SELECT * FROM {_relation(after, looks[1], places)}")
+    looks = [sources.look(), DataRoots.of([after]).look()]  # they hold the files open that the views name
+    files = [list_output_files(folder, look, places) for folder, look in zip((before, after), looks, strict=True)]
+    with _database(before) as database:
+        form = find_line_form(list(zip(files, looks, strict=True)), options)
+        database.execute(f"CREATE VIEW was_read AS SELECT * FROM {relation(database, files[0], looks[0], form, chosen)}")
+        database.execute(f"CREATE VIEW now_read AS SELECT * FROM {relation(database, files[1], looks[1], form)}")
         _align(database)
-        gone, gone_count = _rows(database, "was", "now", limit)
-        come, come_count = _rows(database, "now", "was", limit) if chosen is None or gone else ([], 0)
+        gone, gone_count = _rows(database, "was", "now", limit, form)
+        come, come_count = _rows(database, "now", "was", limit, form) if chosen is None or gone else ([], 0)
     for look in looks:
         look.check()
     pairs = _pair(dataset, gone, come)
@@ -69,89 +63,39 @@ def first_rows(folder: Path, sources: DataRoots, limit: int) -> list[ShownRow]:
     """Return the first rows of a dataset, file by file. Files must be below the data roots.
 
     Raises:
-        UnsupportedError: the format cannot be read, or a file may not be read.
+        UnsupportedError: the format cannot be read, or a file may not be read or is damaged.
     """
     look = sources.look()
     shown: list[ShownRow] = []
-    with duckdb.connect() as database, faults():
-        database.execute("SET enable_progress_bar = false")
-        real, reader, files = _files(folder, look, ("",))
+    files = list_output_files(folder, look, ("",))
+    with _database(folder) as database:
+        form = find_line_form([(files, look)], None)
         for file in files:
             if len(shown) >= limit:
                 break
-            cursor = database.execute(f"SELECT * FROM {_read([file], real, reader, look)} LIMIT {limit - len(shown):d}")
-            names = [column[0] for column in cursor.description or ()]
-            rows = enumerate(cursor.fetchall())
-            shown += [ShownRow(file=uri_of(str(file)), row=row, values=dict(zip(names, values, strict=True))) for row, values in rows]
+            rows = _fetch(database, relation(database, [file], look, form), limit - len(shown))
+            shown += [ShownRow(file=uri_of(str(file.path)), row=number, values=form.show(row)) for number, row in enumerate(rows)]
     look.check()
     return shown
 
 
-def _relation(folder: Path, look: Look, places: Sequence[str], chosen: Mapping[str, Sequence[int]] | None = None) -> str:
-    real, reader, files = _files(folder, look, places)
-    return _read(files, real, reader, look) if chosen is None else _read_rows(files, real, reader, look, chosen)
-
-
-def _files(folder: Path, look: Look, places: Sequence[str]) -> tuple[Path, str, list[Path]]:
-    """Return the real folder, DuckDB's reader of the format, and the data files."""
-    real = look.path(str(folder))
-    for suffix, reader in _READERS.items():
-        if real.is_file():
-            files = [real] if real.suffix == suffix else []
-        else:
-            below = [file for place in places for file in sorted((real / place).rglob(f"*{suffix}"))]
-            files = [file for file in below if not _hidden(file.relative_to(real))]
-        if files:
-            return real, reader, files
-    named = ", ".join(str(folder / place) for place in places[:5])
-    raise UnsupportedError(f"{named} holds no Parquet, CSV or JSON file that could be compared.")
-
-
-def _read_rows(files: Sequence[Path], folder: Path, reader: str, look: Look, chosen: Mapping[str, Sequence[int]]) -> str:
-    """Return SQL for the chosen rows of files. DuckDB reads a file in order, so its rows can be numbered."""
-    queries, found = [], set()
-    for file in files:
-        inner = "" if file == folder else str(file.relative_to(folder))
-        if inner in chosen:
-            found.add(inner)
-            rows = ", ".join(f"{row:d}" for row in chosen[inner])
-            numbered = f"SELECT *, row_number() OVER () - 1 AS {quoted(_NUMBER)} FROM {_read([file], folder, reader, look)}"
-            queries.append(f"SELECT * EXCLUDE ({quoted(_NUMBER)}) FROM ({numbered}) WHERE {quoted(_NUMBER)} IN ({rows})")
-    if missing := sorted(set(chosen) - found):
-        raise UnsupportedError(f"{folder / missing[0]} holds chosen rows and was not written again, so they cannot be compared.")
-    return f"({' UNION ALL BY NAME '.join(queries)})"
-
-
-def _read(files: Sequence[Path], folder: Path, reader: str, look: Look) -> str:
-    """Return SQL for the rows of files with their partition columns. DuckDB reads open files, whose names contain no folders."""
-    partitions: dict[tuple[tuple[str, str], ...], list[Path]] = {}
-    for file in files:
-        named = [part.partition("=") for part in file.relative_to(folder).parts[:-1] if "=" in part]
-        partitions.setdefault(tuple((unquote(name), unquote(value)) for name, _, value in named), []).append(file)
-    kinds = {name: _kind([value for values in partitions for other, value in values if other == name]) for name, _ in chain(*partitions)}
-    queries = []
-    for values, some in partitions.items():
-        columns = "".join(f", {_constant(value, kinds[name])} AS {quoted(name)}" for name, value in values)
-        listed = ", ".join(literal(look.file(str(file))[1].scan) for file in some)
-        queries.append(f"SELECT *{columns} FROM {reader.format(files=f'[{listed}]')}")
-    return f"({' UNION ALL BY NAME '.join(queries)})"
-
-
-def _kind(values: Sequence[str]) -> str:
-    known = [value for value in values if value != _NULL]
-    return next((kind for kind, form in _KINDS.items() if known and all(map(form.fullmatch, known))), "VARCHAR")
-
-
-def _constant(value: str, kind: str) -> str:
-    return f"NULL::{kind}" if value == _NULL else f"CAST({literal(value)} AS {kind})"
-
-
-def _hidden(file: Path) -> bool:
-    return any(part.startswith(("_", ".")) for part in file.parts)
+@contextmanager
+def _database(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database that moves what memory cannot hold to a temporary folder. Errors of readers name the folder."""
+    with TemporaryDirectory(prefix="headwater-compare-") as spill, duckdb.connect() as database:
+        database.execute("SET enable_progress_bar = false")  # a command would print the progress bar into its answer
+        database.execute(f"SET temp_directory = {literal(spill)}")
+        try:
+            yield database
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
+            raise UnsupportedError(
+                f"The files of {folder} cannot be compared: a file is damaged, or files have columns of types that do not fit.",
+                hint="Look at the files with the program that reads them.",
+            ) from error
 
 
 def _align(database: duckdb.DuckDBPyConnection) -> None:
-    """Create the views `was` and `now` with the columns of both sides, matched by name in any case. A missing column is NULL."""
+    """Make the views `was` and `now` with the columns of both, matched by name in any case. A column that one side lacks is NULL there."""
     columns: dict[str, dict[str, tuple[str, str]]] = {}
     for side in ("was", "now"):
         described = database.execute(f"DESCRIBE {side}_read").fetchall()
@@ -165,16 +109,21 @@ def _align(database: duckdb.DuckDBPyConnection) -> None:
         database.execute(f"CREATE VIEW {side} AS SELECT {', '.join(parts)} FROM {side}_read")
 
 
-def _rows(database: duckdb.DuckDBPyConnection, left: str, right: str, limit: int) -> tuple[list[dict[str, Any]], int]:
+def _rows(database: duckdb.DuckDBPyConnection, left: str, right: str, limit: int, form: LineForm) -> tuple[list[dict[str, Any]], int]:
     remainder = f"SELECT * FROM {left} EXCEPT ALL SELECT * FROM {right}"
     counted = database.execute(f"SELECT count(*) FROM ({remainder})").fetchone()
-    cursor = database.execute(f"SELECT * FROM ({remainder}) ORDER BY ALL LIMIT {limit:d}")
+    rows = _fetch(database, f"({remainder}) ORDER BY ALL", limit)
+    return [form.show(row) for row in rows], int(counted[0]) if counted else 0
+
+
+def _fetch(database: duckdb.DuckDBPyConnection, rows: str, limit: int) -> list[dict[str, Any]]:
+    cursor = database.execute(f"SELECT * FROM {rows} LIMIT {limit:d}")
     names = [column[0] for column in cursor.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()], int(counted[0]) if counted else 0
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def _pair(dataset: str, gone: Sequence[Mapping[str, Any]], come: Sequence[Mapping[str, Any]]) -> list[Difference]:
-    """Pair rows that share the most values. A row that shares no value with any other has no partner."""
+    """Pair rows that share the most values; a row that shares none stands alone."""
     candidates = sorted(
         ((_alike(old, new), i, j) for i, old in enumerate(gone) for j, new in enumerate(come)),
         key=lambda entry: (-entry[0], entry[1], entry[2]),

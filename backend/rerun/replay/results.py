@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -60,10 +61,25 @@ def dataset_differences(replay: Replay, dataset: str, sources: DataRoots, folder
     after = ShadowPaths(replay.shadow).folder(place)
     places = places_written(dataset, after, replay.within if dataset == replay.output else "")
     chosen = None if replay.chosen is None else _inner_paths(dataset, replay.chosen)
+    is_same_script = replay.kind != "what-if" or bool(replay.edits)
+    options = csv_options(replay.shadow, after) if is_same_script else None
     if not is_remote(place):
-        return compare(dataset, Path(place), after, sources=sources, places=places, chosen=chosen, limit=_LIMIT)
+        return compare(dataset, Path(place), after, sources=sources, places=places, chosen=chosen, options=options, limit=_LIMIT)
     with fetched(sources, place, folder) as copy:
-        return compare(dataset, copy, after, sources=DataRoots.of([copy]), places=places, chosen=chosen, limit=_LIMIT)
+        return compare(dataset, copy, after, sources=DataRoots.of([copy]), places=places, chosen=chosen, options=options, limit=_LIMIT)
+
+
+def csv_options(shadow: str, folder: Path) -> Mapping[str, str] | None:
+    """Return the options with which Spark wrote the CSV of a folder in the shadow; None if they are not known or differ.
+
+    `jvm/replay/ReplayRule` notes them next to the shadow.
+    """
+    try:
+        lines = Path(f"{shadow}.written").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return None
+    written = {json.dumps(options): options for path, options in map(json.loads, lines) if folder in (Path(path), *Path(path).parents)}
+    return next(iter(written.values())) if len(written) == 1 else None
 
 
 def _inner_paths(dataset: str, chosen: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:

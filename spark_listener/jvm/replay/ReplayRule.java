@@ -19,8 +19,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.InSet;
@@ -33,6 +35,7 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat;
 import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
 
 /**
@@ -48,6 +51,9 @@ public final class ReplayRule extends Rule<LogicalPlan> {
             + "[A-Za-z]*(Command|\\$)?");
 
     private static final Pattern INFERENCE = Pattern.compile("org\\.apache\\.spark\\.sql\\.execution\\.datasources\\.(csv|json|xml)\\.");
+
+    private static final Set<String> FORM = Set.of(
+        "header", "sep", "delimiter", "quote", "escape", "nullvalue", "emptyvalue", "encoding", "charset", "linesep");
 
     private final String shadow; // path of the shadow root, without scheme
     private final Set<Object> noted = new HashSet<>();
@@ -81,6 +87,9 @@ public final class ReplayRule extends Rule<LogicalPlan> {
             boolean isPartial = partials != null && partials.isRunning() && partials.has(path);
             if (!local || !(isPartial || path.startsWith(shadow + "/"))) {
                 throw new IllegalStateException("Replay refuses to write to " + output + ", which is outside its shadow folder " + shadow + ".");
+            }
+            if (!isPartial) {
+                noteForm(path, insert);
             }
         } else if (plan instanceof Command && !HARMLESS.matcher(plan.getClass().getSimpleName()).matches()) {
             throw new IllegalStateException("Replay cannot lead " + plan.nodeName() + " to a shadow folder; it covers programs that write files to paths.");
@@ -208,6 +217,25 @@ public final class ReplayRule extends Rule<LogicalPlan> {
     private synchronized void note(String file) {
         if (noted.add(file)) {
             append(".met", file);
+        }
+    }
+
+    /** Note the options of written CSV, because its files do not show where a header or a separator is. */
+    private synchronized void noteForm(String path, InsertIntoHadoopFsRelationCommand insert) {
+        if (!(insert.fileFormat() instanceof CSVFileFormat)) {
+            return;
+        }
+        Map<String, String> form = new TreeMap<>();
+        for (Map.Entry<String, String> option : Scala.map(insert.options()).entrySet()) {
+            String name = option.getKey().toLowerCase(Locale.ROOT);
+            if (FORM.contains(name)) { // other options may hold secrets
+                form.put(name, option.getValue());
+            }
+        }
+        form.putIfAbsent("header", "false");
+        List<Object> line = Arrays.asList(path, form);
+        if (noted.add(line)) {
+            append(".written", line);
         }
     }
 
