@@ -1,62 +1,51 @@
-"""Commits replays: replaces the real outputs with the replay's outputs, and can undo this.
+"""Commit a replay: put its outputs in the place of the real ones, and undo that.
 
-A commit must never leave half-written real data, whenever it is killed. The output of the replay is copied next to the real folder first.
-Then one system call exchanges the two folders, so a reader finds the old folder or the new one. The old data stays in the hidden folder
-until its retention time is over. `commit.json` in the replay's folder records each folder before the exchange. The inode shows afterwards
-whether the exchange happened.
+A commit must never leave half-written real data, whenever it is killed. First, each shadow is copied next to its real folder, and
+`commit.json` in the replay's folder records all of them. Then one system call for each folder exchanges it with its copy, so a reader finds
+the old folder or the new one. The old data stays in the hidden folder next to it until its time is over.
+
+Several outputs are committed together: if one of them cannot be exchanged, those before it are put back. After a crash, `_settle` finishes
+the commit or the undo, or puts everything back. The inode of a folder shows whether its exchange happened.
+
+A folder that holds other files than the commit put there is never removed.
 """
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import fcntl
-import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from pathlib import Path
 
+from headwater.backend.rerun.replay.exchange import copy_folder, exchange_folders, folder_states, is_unchanged
 from headwater.backend.rerun.replay.kinds.kind import place_of
 from headwater.backend.rerun.replay.model import Commit, CommitState, CommittedFolder, FileStates, Replay, ReplayState
 from headwater.backend.rerun.replay.replayed_places import places_written
-from headwater.errors import NotFoundError, SourceChangedError, UnsupportedError
+from headwater.errors import HeadwaterError, NotFoundError, SourceChangedError, UnsupportedError
 from headwater.graph.model import parse_id
-from headwater.graph.records.atomic_files import sync, write_durably
+from headwater.graph.records.atomic_files import write_durably
 from headwater.spark_listener.shadow_paths import ShadowPaths
 
 FILE = "commit.json"
 KINDS = ("exclusive", "what-if", "refresh")  # kinds whose outputs are whole datasets that differ on purpose
 _TABLES = ("_delta_log", ".hoodie", "metadata")
-_AT_FDCWD, _EXCHANGE = -100, 2
-
-
-def folder_states(folder: Path) -> FileStates:
-    """Return the length and the modification time (ns) of all files below a folder, by their relative path."""
-    found: FileStates = {}
-    for here, _, files in os.walk(folder):
-        for name in files:
-            path = Path(here) / name
-            state = path.lstat()
-            found[str(path.relative_to(folder))] = (state.st_size, state.st_mtime_ns)
-    return found
 
 
 def output_states(datasets: list[str]) -> dict[str, FileStates]:
-    """Return the states of all files of datasets that are local folders."""
+    """Return the states of the files of datasets that are local folders."""
     local = {dataset: Path(parse_id(dataset)[1][1]) for dataset in datasets if parse_id(dataset)[1][0] == "file"}
     return {dataset: folder_states(folder) for dataset, folder in local.items() if folder.is_dir() and not folder.is_symlink()}
 
 
 def commit(replay: Replay, folder: Path, *, keep_days: float) -> Commit:
-    """Replace the real outputs with the changed outputs of a replay. A killed commit can be run again.
-
-    `folder` is the replay's folder.
+    """Put the changed outputs of a replay in the place of the real ones. `folder` is the replay's. A killed commit can be run again.
 
     Raises:
-        UnsupportedError: the replay has not ended, its kind cannot be committed, or an output is not a local folder.
-        SourceChangedError: an output changed since the replay was planned.
+        UnsupportedError: the replay has not ended, is of a kind that cannot be committed, or an output is no local folder.
+        SourceChangedError: an output changed since the replay was planned. No output was replaced.
     """
     with _locked(folder.parent):
         now = datetime.now(UTC)
@@ -65,6 +54,7 @@ def commit(replay: Replay, folder: Path, *, keep_days: float) -> Commit:
             at=now.isoformat(timespec="seconds"),
             kept_until=(now + timedelta(days=keep_days)).isoformat(timespec="seconds"),
         )
+        _refuse_interrupted(made)
         if any(one.state is not CommitState.DONE for one in made.folders):
             raise UnsupportedError(f"The commit of the replay {replay.id} was undone.", hint="Start the replay again.")
         done = {one.dataset for one in made.folders}
@@ -72,8 +62,10 @@ def commit(replay: Replay, folder: Path, *, keep_days: float) -> Commit:
         _check(replay, waiting)
         for dataset in waiting:
             _check_unchanged(dataset, Path(place_of(dataset)), replay.before[dataset])
-        for dataset in waiting:
-            _exchange_output(replay, dataset, made, folder)
+        copies = _copy_outputs(replay, waiting)
+        made.folders += copies
+        _save(made, folder)
+        _exchange_outputs(made, copies, folder)
         return made
 
 
@@ -81,8 +73,8 @@ def undo(identifier: str, folder: Path) -> Commit:
     """Put the old data of a committed replay back.
 
     Raises:
-        NotFoundError: the replay was not committed, or its old data was removed.
-        SourceChangedError: the committed data changed since.
+        NotFoundError: the replay was not committed, or its old data is kept no longer.
+        SourceChangedError: the committed data changed since. Nothing was put back.
     """
     with _locked(folder.parent):
         made = _settle(folder)
@@ -90,19 +82,16 @@ def undo(identifier: str, folder: Path) -> Commit:
             raise NotFoundError(
                 f"The replay {identifier} has no commit that could be undone.", hint="`headwater replay --list` names replays."
             )
+        _refuse_interrupted(made)
         done = [one for one in made.folders if one.state is CommitState.DONE]
         for one in done:
             _check_unchanged(one.dataset, Path(one.place), one.files)
-        for one in reversed(done):
-            exchange_folders(Path(one.old), Path(one.place))
-            one.state = CommitState.UNDONE
-            _save(made, folder)
-            shutil.rmtree(one.old, ignore_errors=True)
+        _put_back(made, done, folder)
         return made
 
 
 def expire(replays: Path) -> None:
-    """Remove expired old data of all committed replays of a home."""
+    """Remove old data whose time is over, of all replays of a home. Commits and undos that a crash interrupted are settled."""
     with _locked(replays):
         for file in replays.glob(f"*/{FILE}"):
             made = _settle(file.parent)
@@ -112,7 +101,7 @@ def expire(replays: Path) -> None:
                 if one.state is CommitState.DONE:
                     one.state = CommitState.EXPIRED
                     _save(made, file.parent)
-                    shutil.rmtree(one.old, ignore_errors=True)
+                    _remove_old(one)
 
 
 def keeps_old_data(folder: Path) -> bool:
@@ -121,7 +110,15 @@ def keeps_old_data(folder: Path) -> bool:
     return made is not None and any(one.state in (CommitState.DONE, CommitState.PREPARED) for one in made.folders)
 
 
-def _check(replay: Replay, datasets: list[str]) -> None:
+def load_commit(folder: Path) -> Commit | None:
+    """Return the commit of a replay as its folder describes it, None if it was not committed."""
+    try:
+        return Commit.model_validate_json((folder / FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+
+
+def _check(replay: Replay, datasets: Sequence[str]) -> None:
     if replay.state is not ReplayState.COMPLETE:
         raise UnsupportedError(f"The replay {replay.id} is {replay.state}; only a complete one can be committed.", hint=replay.error)
     if replay.kind not in KINDS:
@@ -132,95 +129,157 @@ def _check(replay: Replay, datasets: list[str]) -> None:
             raise UnsupportedError(f"{dataset} is no local folder of files, so a replay cannot take its place.")
         if replay.within or places_written(dataset, ShadowPaths(replay.shadow).folder(str(place)), "") != [""]:
             raise UnsupportedError(f"The replay wrote only a part of {dataset}.", hint="A commit replaces whole folders.")
+    for outer, inner in permutations(datasets, 2):
+        if Path(place_of(outer)) in Path(place_of(inner)).parents:
+            raise UnsupportedError(f"{inner} is in the folder of {outer}, so they cannot be replaced together.")
 
 
 def _check_unchanged(dataset: str, folder: Path, files: FileStates) -> None:
-    if not folder.is_dir() or folder.is_symlink() or folder_states(folder) != files:
+    if not is_unchanged(folder, files):
         raise SourceChangedError(f"{dataset} has changed since the replay, so nothing was replaced.", hint="Start the replay again.")
 
 
-def _exchange_output(replay: Replay, dataset: str, made: Commit, folder: Path) -> None:
+def _refuse_interrupted(made: Commit) -> None:
+    """Check that no crash left some outputs committed and others not.
+
+    Raises:
+        SourceChangedError: it did, and both outputs changed since, so neither can be exchanged.
+    """
+    states = {_is_exchanged(one) for one in made.folders if one.state in (CommitState.PREPARED, CommitState.DONE)}
+    if len(states) > 1 or any(one.state is CommitState.PREPARED for one in made.folders):
+        names = ", ".join(f"{one.dataset} ({'new' if _is_exchanged(one) else 'old'} data)" for one in made.folders)
+        raise SourceChangedError(
+            f"The replay {made.replay} was interrupted between its outputs, which were written since: {names}.",
+            hint="The other data of each is in the hidden folder next to it. Exchange them by hand, and remove the replay.",
+        )
+
+
+def _copy_outputs(replay: Replay, datasets: Sequence[str]) -> list[CommittedFolder]:
+    copies: list[CommittedFolder] = []
+    for dataset in datasets:
+        try:
+            one = _copy_output(replay, dataset)
+        except HeadwaterError:
+            for earlier in copies:
+                _drop(earlier)
+            raise
+        copies.append(one)
+    return copies
+
+
+def _copy_output(replay: Replay, dataset: str) -> CommittedFolder:
     place = Path(place_of(dataset))
     old = place.with_name(f".{place.name}.headwater-{replay.id}")
-    shutil.rmtree(old, ignore_errors=True)  # a copy of a commit that was killed before it was recorded
-    shutil.copytree(ShadowPaths(replay.shadow).folder(str(place)), old, symlinks=True)
-    shutil.copymode(place, old)
-    _sync_below(old)
-    one = CommittedFolder(dataset=dataset, place=str(place), old=str(old), inode=old.stat().st_ino, files=folder_states(old))
-    made.folders.append(one)
+    copy_folder(ShadowPaths(replay.shadow).folder(str(place)), old, place)
+    return CommittedFolder(
+        dataset=dataset, place=str(place), old=str(old), inode=old.stat().st_ino, files=folder_states(old), before=replay.before[dataset]
+    )
+
+
+def _exchange_outputs(made: Commit, copies: Sequence[CommittedFolder], folder: Path) -> None:
+    """Exchange all outputs with their copies. If one cannot be exchanged, all are put back."""
+    try:
+        for one in copies:
+            _check_unchanged(one.dataset, Path(one.place), one.before)
+            exchange_folders(Path(one.old), Path(one.place))
+            if not is_unchanged(Path(one.old), one.before):  # somebody wrote while the folders were exchanged
+                exchange_folders(Path(one.old), Path(one.place))
+                raise SourceChangedError(f"{one.dataset} was written during the commit, so nothing was replaced.", hint="Replay again.")
+            one.state = CommitState.DONE
+            _save(made, folder)
+    except HeadwaterError:
+        _roll_back(made)
+        _save(made, folder)
+        raise
+
+
+def _put_back(made: Commit, done: Sequence[CommittedFolder], folder: Path) -> None:
+    """Exchange all outputs with their old data. If one was written meanwhile, all get the committed data again."""
+    changed: CommittedFolder | None = None
+    for one in reversed(done):
+        exchange_folders(Path(one.old), Path(one.place))
+        if not is_unchanged(Path(one.old), one.files):
+            exchange_folders(Path(one.old), Path(one.place))
+            changed = one
+            break
+        one.state = CommitState.UNDONE
+        _save(made, folder)
+    if changed is None:
+        for one in done:
+            _drop(one)
+        return
+    for one in done:
+        if one.state is CommitState.UNDONE and is_unchanged(Path(one.old), one.files):
+            exchange_folders(Path(one.old), Path(one.place))
+            one.state = CommitState.DONE
     _save(made, folder)
-    _check_unchanged(dataset, place, replay.before[dataset])
-    exchange_folders(old, place)
-    if folder_states(old) != replay.before[dataset]:  # somebody wrote while the folders were exchanged
-        exchange_folders(old, place)
-        raise SourceChangedError(f"{dataset} was written during the commit, so its data was put back.", hint="Start the replay again.")
-    one.state = CommitState.DONE
-    _save(made, folder)
+    raise SourceChangedError(f"{changed.dataset} was written during the undo, so its committed data stays.", hint="Look at what wrote it.")
 
 
 def _settle(folder: Path) -> Commit | None:
-    """Return the commit of a replay. An interrupted exchange is marked as done, or dropped with its copy."""
+    """Return the commit of a replay after the repair of what a crash left: all outputs have the new data, or all have the old."""
     made = load_commit(folder)
     if made is None:
         return None
-    for one in [one for one in made.folders if one.state is CommitState.PREPARED]:
-        if _holds_result(one):
-            made.folders.remove(one)
-            shutil.rmtree(one.old, ignore_errors=True)
-        elif Path(one.old).is_dir():
-            one.state = CommitState.DONE
-        else:
-            made.folders.remove(one)
-    for one in [one for one in made.folders if one.state is CommitState.DONE]:
-        if _holds_result(one):  # an undo was killed after its exchange
-            one.state = CommitState.UNDONE
     for one in made.folders:
-        if one.state is CommitState.EXPIRED or (one.state is CommitState.UNDONE and _holds_result(one)):  # killed before it was removed
-            shutil.rmtree(one.old, ignore_errors=True)
+        if one.state is CommitState.PREPARED and _is_exchanged(one):
+            one.state = CommitState.DONE
+        elif one.state is CommitState.DONE and not _is_exchanged(one):  # an undo was killed after its exchange
+            one.state = CommitState.UNDONE
+    states = {one.state for one in made.folders}
+    if states == {CommitState.DONE, CommitState.UNDONE}:
+        _exchange_unchanged(made, CommitState.DONE, CommitState.UNDONE)
+    elif states == {CommitState.PREPARED, CommitState.DONE}:
+        _exchange_unchanged(made, CommitState.PREPARED, CommitState.DONE)
+    if any(one.state is CommitState.PREPARED for one in made.folders):
+        _roll_back(made)
+    for one in made.folders:  # a crash may have come before the removal
+        {CommitState.EXPIRED: _remove_old, CommitState.UNDONE: _drop}.get(one.state, lambda _: None)(one)
     _save(made, folder)
     return made
 
 
-def _holds_result(one: CommittedFolder) -> bool:
-    """Whether the hidden folder is the copy of the replay's output. Otherwise it contains old data, which must not be removed."""
-    return Path(one.old).is_dir() and Path(one.old).stat().st_ino == one.inode
+def _exchange_unchanged(made: Commit, waiting: CommitState, finished: CommitState) -> None:
+    """Exchange the outputs that a killed commit or undo had not reached, unless they were written since."""
+    for one in made.folders:
+        expected = one.before if finished is CommitState.DONE else one.files
+        if one.state is waiting and is_unchanged(Path(one.place), expected):
+            exchange_folders(Path(one.old), Path(one.place))
+            one.state = finished
 
 
-def load_commit(folder: Path) -> Commit | None:
-    """Return the commit that a replay's folder describes, or None if the replay was not committed."""
-    try:
-        return Commit.model_validate_json((folder / FILE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
+def _roll_back(made: Commit) -> None:
+    """Give all outputs their old data again, if no committed output was written since. Otherwise nothing is exchanged."""
+    done = [one for one in made.folders if one.state is CommitState.DONE]
+    if not all(is_unchanged(Path(one.place), one.files) for one in done):
+        return
+    for one in reversed(done):
+        exchange_folders(Path(one.old), Path(one.place))
+    for one in list(made.folders):
+        made.folders.remove(one)
+        _drop(one)
+
+
+def _is_exchanged(one: CommittedFolder) -> bool:
+    """Whether the hidden folder has old data: it is there, and is not the copy of the shadow."""
+    return Path(one.old).is_dir() and Path(one.old).stat().st_ino != one.inode
+
+
+def _drop(one: CommittedFolder) -> None:
+    """Remove the hidden folder if it is the copy of the shadow. Files that somebody wrote into it since are kept."""
+    old = Path(one.old)
+    if old.is_dir() and old.stat().st_ino == one.inode and is_unchanged(old, one.files):
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _remove_old(one: CommittedFolder) -> None:
+    """Remove the hidden folder if it holds the old data."""
+    if _is_exchanged(one):
+        shutil.rmtree(one.old, ignore_errors=True)
 
 
 def _save(made: Commit, folder: Path) -> None:
     write_durably(folder / FILE, made.model_dump_json(indent=1).encode())
-
-
-def exchange_folders(one: Path, other: Path) -> None:
-    """Exchange two folders in one step.
-
-    Raises:
-        UnsupportedError: the operating system or the file system cannot do that.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    rename = getattr(libc, "renameat2", None)
-    failed = -1 if rename is None else rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE)
-    if failed:
-        code = errno.ENOSYS if rename is None else ctypes.get_errno()
-        raise UnsupportedError(
-            f"{one} and {other} cannot be exchanged: {os.strerror(code)}.",
-            hint="A commit needs Linux and a file system with RENAME_EXCHANGE.",
-        )
-    sync(other.parent)
-
-
-def _sync_below(folder: Path) -> None:
-    for here, _, files in os.walk(folder):
-        for name in files:
-            sync(Path(here) / name)
-        sync(Path(here))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 FAULT = "A fault of ours: "  # prefix of errors in Headwater itself
-FileStates = dict[str, tuple[int, int]]
+FileStates = dict[str, tuple[int, ...]]  # see exchange.folder_states
 
 
 class ReplayState(StrEnum):
@@ -115,7 +115,7 @@ class CommitState(StrEnum):
 class CommittedFolder(BaseModel):
     """A folder to exchange. `old` contains the old data after the exchange.
 
-    `inode` is the inode of the new folder, `files` are its files.
+    `inode` is the inode of the new folder, `files` are its files. `before` are the files of the old data.
     """
 
     dataset: str
@@ -123,6 +123,7 @@ class CommittedFolder(BaseModel):
     old: str
     inode: int
     files: FileStates
+    before: FileStates = {}
     state: CommitState = CommitState.PREPARED
 
 
@@ -149,7 +150,7 @@ class Replay(BaseModel):
 
     `commit` is in `commit.json`, next to the replay's own file. `started_by` is the person or the key that asked for the replay.
 
-    `changed` are the compared datasets that differ. `before` maps outputs to the length and time (ns) of their files when the replay began.
+    `changed` are the compared datasets that differ. `before` maps outputs to the states of their files when the replay began.
     """
 
     id: str
@@ -172,7 +173,7 @@ class Replay(BaseModel):
     limits: Limits = Limits()
     outputs: Sequence[str] = ()
     changed: list[str] = []
-    before: Mapping[str, dict[str, tuple[int, int]]] = {}
+    before: Mapping[str, FileStates] = {}
     notes: list[str] = []
     states: Mapping[str, tuple[int, int]] = {}
     steps: list[Step] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from headwater.backend.rerun.replay.commit import CommitState, commit, expire, keeps_old_data, output_states, undo
+from headwater.backend.rerun.replay.exchange import exchange_folders
 from headwater.backend.rerun.replay.model import Replay, ReplayState
 from headwater.errors import NotFoundError, SourceChangedError, UnsupportedError
 
@@ -20,12 +22,13 @@ OLD, NEW = {"_SUCCESS": "", "part-0.csv": "k\n1\n", "day=1/part-1.csv": "k\n2\n"
 KILLED = """
 import os, sys
 from pathlib import Path
-from headwater.backend.rerun.replay import commit as module
+from headwater.backend.rerun.replay import commit as module, exchange
 from headwater.backend.rerun.replay.model import Replay
 
 action, file, name, when, number = sys.argv[1:]
 replay = Replay.model_validate_json(Path(file).read_text())
-original, calls = getattr(module, name), []
+owner = exchange if name == "_sync_below" else module
+original, calls = getattr(owner, name), []
 
 def call(*arguments, **options):
     calls.append(arguments)
@@ -36,7 +39,7 @@ def call(*arguments, **options):
         os._exit(9)
     return result
 
-setattr(module, name, call)
+setattr(owner, name, call)
 module.commit(replay, Path(file).parent, keep_days=1) if action == "commit" else module.undo(replay.id, Path(file).parent)
 """
 POINTS = [
@@ -66,15 +69,17 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "data" / "out"
 
 
-def _replay(out: Path, **changes: Any) -> tuple[Replay, Path]:
+def _replay(*outs: Path, **changes: Any) -> tuple[Replay, Path]:
     """A complete replay that wrote other rows, and its folder."""
+    out = outs[0]
     folder = out.parent.parent / "replays" / ("a" * 32)
     shadow = folder / "data"
-    _write(shadow / str(out).lstrip("/"), NEW)
-    dataset = f"dataset:file:{out}"
+    for each in outs:
+        _write(shadow / str(each).lstrip("/"), NEW)
+    datasets = [f"dataset:file:{each}" for each in outs]
     given: dict[str, Any] = {
-        "id": folder.name, "tenant": "t", "output": dataset, "started_at": datetime.now(UTC).isoformat(), "shadow": str(shadow),
-        "process": os.getpid(), "exclude": {}, "state": ReplayState.COMPLETE, "changed": [dataset], "before": output_states([dataset]),
+        "id": folder.name, "tenant": "t", "output": datasets[0], "started_at": datetime.now(UTC).isoformat(), "shadow": str(shadow),
+        "process": os.getpid(), "exclude": {}, "state": ReplayState.COMPLETE, "changed": datasets, "before": output_states(datasets),
     }  # fmt: skip
     return Replay(**(given | changes)), folder
 
@@ -95,7 +100,7 @@ def test_a_commit_replaces_the_output_and_an_undo_brings_it_back(out: Path) -> N
         commit(replay, folder, keep_days=1)
 
 
-@pytest.mark.parametrize("change", ["added", "rewritten", "removed", "gone"])
+@pytest.mark.parametrize("change", ["added", "rewritten", "same length and time", "same bytes in another file", "removed", "gone"])
 def test_data_that_changed_since_the_replay_is_not_replaced(out: Path, change: str) -> None:
     replay, folder = _replay(out)
     match change:
@@ -103,6 +108,14 @@ def test_data_that_changed_since_the_replay_is_not_replaced(out: Path, change: s
             (out / "part-2.csv").write_text("k\n3\n")
         case "rewritten":
             (out / "part-0.csv").write_text("k\n7\n")
+        case "same length and time":
+            part, status = out / "part-0.csv", (out / "part-0.csv").stat()
+            part.write_text("k\n7\n")
+            os.utime(part, ns=(status.st_atime_ns, status.st_mtime_ns))
+        case "same bytes in another file":
+            part = out / "part-0.csv"
+            shutil.copy2(part, out / "copy")
+            (out / "copy").replace(part)
         case "removed":
             (out / "day=1" / "part-1.csv").unlink()
         case _:
@@ -179,6 +192,133 @@ def test_an_undo_that_is_killed_leaves_whole_data(out: Path, name: str, when: st
         with pytest.raises(NotFoundError):
             undo(replay.id, folder)
     assert (_content(out), [path.name for path in out.parent.iterdir()]) == (OLD, ["out"])
+
+
+@pytest.fixture
+def outs(out: Path) -> list[Path]:
+    """Three outputs of one replay."""
+    others = [out.with_name("second"), out.with_name("third")]
+    for other in others:
+        _write(other, OLD)
+    return [out, *others]
+
+
+def _all(outs: list[Path]) -> list[dict[str, str]]:
+    return [_content(each) for each in outs]
+
+
+def _names(outs: list[Path]) -> list[str]:
+    return sorted(path.name for path in outs[0].parent.iterdir())
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_outputs_are_committed_together_or_not_at_all(outs: list[Path], number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay, folder = _replay(*outs)
+    calls: list[Path] = []
+
+    def write_first(one: Path, other: Path) -> None:
+        calls.append(other)
+        if len(calls) == number:
+            _write(other, {"late.csv": "k\n"})
+        exchange_folders(one, other)
+
+    monkeypatch.setattr("headwater.backend.rerun.replay.commit.exchange_folders", write_first)
+    with pytest.raises(SourceChangedError, match="nothing was replaced"):
+        commit(replay, folder, keep_days=1)
+    late = {"late.csv": "k\n"}
+    assert _all(outs) == [OLD | (late if place == number - 1 else {}) for place in range(3)]
+    assert _names(outs) == ["out", "second", "third"]
+    assert not keeps_old_data(folder)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("exchange_folders", 2),
+        *(
+            pytest.param(name, number, marks=pytest.mark.slow)
+            for name, number in (("exchange_folders", 1), ("exchange_folders", 3), ("_save", 3))
+        ),
+    ],
+)
+def test_a_killed_commit_of_several_outputs_is_whole_after_the_next_look(outs: list[Path], name: str, number: int, when: str) -> None:
+    replay, folder = _replay(*outs)
+    _kill("commit", replay, folder, name, when, number)
+    expire(folder.parent)
+    assert _all(outs) in ([OLD] * 3, [NEW] * 3)
+    commit(replay, folder, keep_days=1)
+    assert _all(outs) == [NEW] * 3
+    undo(replay.id, folder)
+    assert (_all(outs), _names(outs)) == ([OLD] * 3, ["out", "second", "third"])
+
+
+def test_a_killed_commit_over_data_that_changed_since_is_put_back(outs: list[Path]) -> None:
+    replay, folder = _replay(*outs)
+    _kill("commit", replay, folder, "exchange_folders", "after", 2)
+    _write(outs[2], {"late.csv": "k\n"})
+    expire(folder.parent)
+    assert _all(outs) == [OLD, OLD, OLD | {"late.csv": "k\n"}]
+    assert _names(outs) == ["out", "second", "third"]
+
+
+def test_a_killed_commit_whose_outputs_all_changed_since_is_named_and_loses_nothing(outs: list[Path]) -> None:
+    replay, folder = _replay(*outs[:2])
+    _kill("commit", replay, folder, "exchange_folders", "after", 1)
+    for each in outs[:2]:
+        _write(each, {"late.csv": "k\n"})
+    with pytest.raises(SourceChangedError, match="interrupted between its outputs"):
+        commit(replay, folder, keep_days=1)
+    with pytest.raises(SourceChangedError, match="interrupted between its outputs"):
+        undo(replay.id, folder)
+    assert _all(outs[:2]) == [NEW | {"late.csv": "k\n"}, OLD | {"late.csv": "k\n"}]
+    hidden = [each.with_name(f".{each.name}.headwater-{replay.id}") for each in outs[:2]]
+    assert _all(hidden) == [OLD, NEW]
+    assert keeps_old_data(folder)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("number", [2, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 3))])
+def test_a_killed_undo_of_several_outputs_is_whole_after_the_next_look(outs: list[Path], number: int, when: str) -> None:
+    replay, folder = _replay(*outs)
+    commit(replay, folder, keep_days=1)
+    _kill("undo", replay, folder, "exchange_folders", when, number)
+    expire(folder.parent)
+    assert _all(outs) in ([OLD] * 3, [NEW] * 3)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_an_undo_removes_nothing_that_was_written_meanwhile(outs: list[Path], number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay, folder = _replay(*outs)
+    commit(replay, folder, keep_days=1)
+    calls: list[Path] = []
+
+    def write_first(one: Path, other: Path) -> None:
+        calls.append(other)
+        if len(calls) == number:
+            _write(other, {"late.csv": "k\n"})
+        exchange_folders(one, other)
+
+    monkeypatch.setattr("headwater.backend.rerun.replay.commit.exchange_folders", write_first)
+    with pytest.raises(SourceChangedError, match="its committed data stays"):
+        undo(replay.id, folder)
+    assert _all(outs) == [NEW | ({"late.csv": "k\n"} if place == 3 - number else {}) for place in range(3)]
+
+
+def test_writes_into_a_folder_that_an_undo_left_are_kept(out: Path) -> None:
+    replay, folder = _replay(out)
+    (one,) = commit(replay, folder, keep_days=1).folders
+    _kill("undo", replay, folder, "exchange_folders", "after", 1)
+    _write(Path(one.old), {"late.csv": "k\n"})
+    expire(folder.parent)
+    assert (_content(out), _content(Path(one.old))) == (OLD, NEW | {"late.csv": "k\n"})
+
+
+def test_outputs_in_one_another_are_refused(out: Path) -> None:
+    _write(out / "inner", OLD)
+    replay, folder = _replay(out, out / "inner")
+    with pytest.raises(UnsupportedError, match="cannot be replaced together"):
+        commit(replay, folder, keep_days=1)
 
 
 def _kill(action: str, replay: Replay, folder: Path, name: str, when: str, number: int) -> None:
