@@ -16,7 +16,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from headwater.backend.rerun.replay.commit import exchange_folders
+from headwater.backend.rerun.replay.exchange import exchange_folders
 from headwater.backend.workflows.ledger import Move, MoveKind
 from headwater.backend.workflows.model import Production
 from headwater.backend.workflows.sources import FileStates
