@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -15,7 +16,21 @@ from headwater.graph.records import Look
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _KINDS = {"DATE": re.compile(r"\d{4}-\d{2}-\d{2}"), "BIGINT": re.compile(r"-?\d{1,18}")}
-_FORMATS = {".parquet": "parquet", ".orc": "orc", ".csv": "csv", ".json": "json", ".txt": "text", "": "text"}  # by suffix
+
+
+class Content(Enum):
+    """The content of a data file."""
+
+    PARQUET = auto()
+    ORC = auto()
+    CSV = auto()
+    JSON = auto()
+    TEXT = auto()
+
+
+_CONTENTS = {
+    ".parquet": Content.PARQUET, ".orc": Content.ORC, ".csv": Content.CSV, ".json": Content.JSON, ".txt": Content.TEXT, "": Content.TEXT,
+}  # by suffix  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +39,7 @@ class OutputFile:
 
     path: Path
     inner: str
-    format: str
+    content: Content
     partitions: tuple[tuple[str, str], ...]
 
     @property
@@ -68,10 +83,10 @@ def partition_columns(files: Sequence[OutputFile]) -> dict[OutputFile, str]:
 def _describe(path: Path, folder: Path, inner: str) -> OutputFile:
     name = path.with_suffix("").name if is_packed(path.name) else path.name
     suffix = Path(name).suffix
-    if suffix not in _FORMATS:
+    if suffix not in _CONTENTS:
         raise UnsupportedError(f"{path} is no Parquet, ORC, CSV, JSON or text file, so {folder} cannot be compared.")
     named = [part.partition("=") for part in path.relative_to(folder).parts[:-1] if "=" in part]
-    return OutputFile(path, inner, _FORMATS[suffix], tuple((unquote(name), unquote(value)) for name, _, value in named))
+    return OutputFile(path, inner, _CONTENTS[suffix], tuple((unquote(name), unquote(value)) for name, _, value in named))
 
 
 def _kind(values: Sequence[str]) -> str:

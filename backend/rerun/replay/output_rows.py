@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyarrow import json as pajson
 from pyarrow import orc
 
-from headwater.backend.rerun.replay.output_files import OutputFile, partition_columns
+from headwater.backend.rerun.replay.output_files import Content, OutputFile, partition_columns
 from headwater.errors import UnsupportedError
 from headwater.graph.duck.sql import literal, quoted
 from headwater.graph.files.compression import unpack_file
@@ -33,8 +33,8 @@ _CSV = Csv("csv")
 _NUMBER = "_headwater_row"
 _BATCH = 1 << 16  # lines
 _SCANS = {
-    "parquet": "read_parquet({files}, union_by_name = true, hive_partitioning = false)",
-    "json": "read_json({files}, sample_size = -1, union_by_name = true, hive_partitioning = false)",
+    Content.PARQUET: "read_parquet({files}, union_by_name = true, hive_partitioning = false)",
+    Content.JSON: "read_json({files}, sample_size = -1, union_by_name = true, hive_partitioning = false)",
 }
 _INTEGER, _DECIMAL = re.compile(r"-?(0|[1-9]\d{0,17})"), re.compile(r"-?\d+\.\d+([eE][-+]?\d+)?")
 _table_numbers = count()
@@ -83,13 +83,13 @@ def find_line_form(sides: Sequence[tuple[Sequence[OutputFile], Look]], options: 
         "iso-8859-1",
     ):
         raise UnsupportedError("The program writes CSV with a line separator or an encoding that cannot be compared.")
-    formats = {file.format for files, _ in sides for file in files}
-    if "csv" not in formats:
-        return LineForm(formats == {"text"}, False, None, given)
-    firsts = {first for files, look in sides for file in files if file.format == "csv" and (first := _first_line(file, look))}
+    contents = {file.content for files, _ in sides for file in files}
+    if Content.CSV not in contents:
+        return LineForm(contents == {Content.TEXT}, False, None, given)
+    firsts = {first for files, look in sides for file in files if file.content is Content.CSV and (first := _first_line(file, look))}
     is_common = len(firsts) == 1 and _may_be_header(min(firsts), given)
     has_header = given["header"].lower() == "true" if "header" in given else is_common
-    is_line = formats == {"csv"} and not (has_header and len(firsts) > 1)
+    is_line = contents == {Content.CSV} and not (has_header and len(firsts) > 1)
     names = _cells(min(firsts), given) if has_header and firsts else []
     width = len(names) if has_header else max((_width(line, given) for line in firsts), default=0)
     return LineForm(is_line, has_header, [name or f"_c{place}" for place, name in enumerate(names)] or _made_names(width), given)
@@ -113,8 +113,8 @@ def relation(
     groups: dict[tuple[object, ...], list[OutputFile]] = {}
     for file in files:
         if chosen is None or file.inner in chosen:
-            is_alone = chosen is not None or file.format not in _SCANS or (file.format == "json" and file.is_packed)
-            groups.setdefault((columns[file], file.format, file.inner if is_alone else ""), []).append(file)
+            is_alone = chosen is not None or file.content not in _SCANS or (file.content is Content.JSON and file.is_packed)
+            groups.setdefault((columns[file], file.content, file.inner if is_alone else ""), []).append(file)
     queries = []
     for group in groups.values():
         rows = _scan(database, group, look, form)
@@ -128,8 +128,8 @@ def relation(
 
 def _scan(database: duckdb.DuckDBPyConnection, files: Sequence[OutputFile], look: Look, form: LineForm) -> str:
     """Return the rows of files without their partition columns. DuckDB reads open files, whose names contain no folders."""
-    kind = files[0].format
-    if kind in _SCANS and not (kind == "json" and files[0].is_packed):
+    kind = files[0].content
+    if kind in _SCANS and not (kind is Content.JSON and files[0].is_packed):
         listed = ", ".join(literal(look.file(str(file.path))[1].scan) for file in files)
         return _SCANS[kind].format(files=f"[{listed}]")
     table = f"rows_{next(_table_numbers)}"
@@ -142,28 +142,28 @@ def _scan(database: duckdb.DuckDBPyConnection, files: Sequence[OutputFile], look
 
 def _batches(file: OutputFile, look: Look, form: LineForm) -> Iterator[pa.Table]:
     stored = look.file(str(file.path))[1]
-    if file.format == "orc":
+    if file.content is Content.ORC:
         yield orc.ORCFile(pa.BufferReader(pa.py_buffer(stored.content()))).read()
         return
-    if file.format == "json":
+    if file.content is Content.JSON:
         yield pajson.read_json(pa.BufferReader(pa.py_buffer(unpack_file(stored))))
         return
     lines = _lines(file, look, form.has_header)
     names = [LINE] if form.is_line else ["value"]
-    if not form.is_line and file.format == "csv":
+    if not form.is_line and file.content is Content.CSV:
         names = _cells(_first_line(file, look), form.options) if form.has_header else list(form.names or ())
     for begin in range(0, max(len(lines), 1), _BATCH):
         batch = lines.read(np.arange(begin, min(begin + _BATCH, len(lines))))
         if form.is_line:
             yield pa.table({LINE: pa.array(batch, pa.binary())})
-        elif file.format == "csv":
+        elif file.content is Content.CSV:
             yield _CSV.cut_cells(batch, names, form.options)
         else:
             yield pa.table({"value": pa.array([line.decode("utf-8", "replace") for line in batch], pa.string())})
 
 
 def _lines(file: OutputFile, look: Look, has_header: bool) -> Lines | MarkedLines:
-    is_csv = file.format == "csv"
+    is_csv = file.content is Content.CSV
     rules = LineRules(blank=not is_csv, header=has_header and is_csv)
     return find_lines(unpack_file(look.file(str(file.path))[1]), rules)
 
