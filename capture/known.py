@@ -34,7 +34,7 @@ D = TypeVar("D", bound=Data)
 R = TypeVar("R", bound=Rows)
 
 
-class Seen(NamedTuple):
+class FileState(NamedTuple):
     """The state of a file at one time: its link to other captures, and its columns."""
 
     stated: Stated
@@ -42,7 +42,7 @@ class Seen(NamedTuple):
     mark: tuple[int, ...] = ()  # differs after every write
 
 
-class Known:
+class SessionData:
     """The data of one session. Safe to use from several threads."""
 
     def __init__(self, order: ReplayOrder | None) -> None:
@@ -51,7 +51,7 @@ class Known:
         renewed(self)
         self._containers: list[tuple[Data, Container]] = []  # each with the first data of its description
         self._alike: dict[tuple[object, ...], Data] = {}
-        self._seen: dict[int, Seen] = {}  # state of files when they were named or written
+        self._seen: dict[int, FileState] = {}  # state of files when they were named or written
         self._data: dict[tuple[str, ...], Data] = {}
         self.order = order
         self.shadow: Shadow | None = None
@@ -164,7 +164,7 @@ class Known:
             try:
                 found = _look_at(data, container, self._seen.get(ordinal))
             except OSError as error:
-                found = Seen((container.path, 0, 0))
+                found = FileState((container.path, 0, 0))
                 problems.append((f"{container.path} is not there at the commit ({error.strerror}): its records lead nowhere", "missing"))
             if ordinal in written or ordinal not in self._seen:
                 if ordinal in now and self._seen.get(ordinal, found).stated != found.stated:
@@ -210,20 +210,20 @@ class Known:
             return found
 
 
-def _look_at(data: Data, container: Container, before: Seen | None = None) -> Seen:
+def _look_at(data: Data, container: Container, before: FileState | None = None) -> FileState:
     """The current state of a file. An unchanged file keeps the columns of `before`.
 
     Raises:
         OSError: the file cannot be read.
     """
     if container.local is None:
-        return Seen(container.stated())
+        return FileState(container.stated())
     status = container.local.stat()
     mark = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     if before is not None and before.mark == mark:
         return before
     columns = () if data.columns else columns_of(container.local, data.format, data.options)
-    return Seen((container.path, status.st_size, status.st_mtime_ns // 1_000_000), columns, mark)
+    return FileState((container.path, status.st_size, status.st_mtime_ns // 1_000_000), columns, mark)
 
 
 def _format(asked: str | None, path: Path, options: Mapping[str, str]) -> str:

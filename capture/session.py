@@ -22,7 +22,7 @@ from headwater.capture.data import Bytes, Data, Rows, Stream, Table, checked_nam
 from headwater.capture.events import actor_event, pipeline_event
 from headwater.capture.failures import FailedPairs
 from headwater.capture.forks import renewed
-from headwater.capture.known import Known
+from headwater.capture.known import SessionData
 from headwater.capture.types import declared_type
 from headwater.errors import ConfigurationError, HeadwaterError, InvalidInputError, UnsupportedError
 from headwater.spark_listener.delivery.route import Report, Route
@@ -68,7 +68,7 @@ class Session:
                 f"The program of session {name} can be replayed without records or as it is, but not on chosen or edited records.",
                 hint="Kinds selective and what-if cover Spark programs. Use --without, --changed, --script or --kind verify.",
             )
-        self._known = Known(order)
+        self._known = SessionData(order)
         self.left_out = self._known.left_out
         self._types: dict[str, dict[str, Any]] = {}
         self._actors: dict[str, Actor] = {}

@@ -23,7 +23,7 @@ class Decision(StrEnum):
     FAILED = "failed"  # the caller may, and got no answer
 
 
-class _OfDataset(Protocol):
+class _HasDataset(Protocol):
     @property
     def dataset(self) -> str: ...
 
@@ -36,7 +36,7 @@ class Act:
     subjects: list[str] = field(default_factory=list)
     records: int | None = None
 
-    def met(self, *answers: Sequence[_OfDataset]) -> None:
+    def met(self, *answers: Sequence[_HasDataset]) -> None:
         """Count the records of an answer, and add their datasets."""
         self.subjects += dict.fromkeys(record.dataset for records in answers for record in records)
         self.records = (self.records or 0) + sum(map(len, answers))

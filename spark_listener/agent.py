@@ -28,7 +28,7 @@ from headwater.spark_listener.summary import summary
 from headwater.spark_listener.tally import Tally
 
 if TYPE_CHECKING:
-    from headwater.spark_listener.rdd_records.border import HandedOver
+    from headwater.spark_listener.rdd_records.border import FrameHandover
     from headwater.spark_listener.rdd_records.program import Program
 
 _log = logging.getLogger("headwater")
@@ -91,7 +91,7 @@ class Agent(Watcher):
                 self._current.stopped()
                 self._wake()
 
-    def frame_becomes_rdd(self, frame: Any) -> HandedOver | None:
+    def frame_becomes_rdd(self, frame: Any) -> FrameHandover | None:
         """The program takes the RDD of a DataFrame. Return the RDD to give to it if the records can be followed."""
         handed = None
         with self._breaker.counted("making an RDD of a DataFrame"):
@@ -99,7 +99,7 @@ class Agent(Watcher):
                 handed = self._current.handed_over(frame)
         return handed
 
-    def frame_became_rdd(self, frame: Any, rdd: Any, token: HandedOver | None) -> None:
+    def frame_became_rdd(self, frame: Any, rdd: Any, token: FrameHandover | None) -> None:
         with self._breaker.counted("a DataFrame became an RDD"):
             self._origins.remember(frame, rdd, None if token is None else token.plan)
             program = self.program(frame.sparkSession.sparkContext)

@@ -37,7 +37,7 @@ from headwater.spark_listener.tally import Tally
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from headwater.spark_listener.rdd_records.border import HandedOver
+    from headwater.spark_listener.rdd_records.border import FrameHandover
     from headwater.spark_listener.rdd_records.program import Program
     from headwater.spark_listener.scribe import Scribe
 
@@ -189,7 +189,7 @@ class Application:
         self.tally.driver_seconds += time.perf_counter() - began
         return found
 
-    def handed_over(self, frame: Any) -> HandedOver | None:
+    def handed_over(self, frame: Any) -> FrameHandover | None:
         """The RDD to give to the program for a DataFrame."""
         if self.program is None or self._bridge is None:
             return None

@@ -48,7 +48,7 @@ class SavedRDD:
 
 
 @dataclass(slots=True)
-class Found:
+class RddSources:
     """Paths that an RDD reads, in the order found. `problems` are the inputs that were not found, with reasons."""
 
     paths: list[str] = field(default_factory=list)
@@ -113,9 +113,9 @@ class Origins:
         """The inputs of the RDDs behind columns of a plan."""
         return list(dict.fromkeys(path for attribute in attributes for path in self._of_columns.get(attribute, ())))
 
-    def read_by(self, rdds: Sequence[Mapping[str, Any]]) -> Found:
+    def read_by(self, rdds: Sequence[Mapping[str, Any]]) -> RddSources:
         """The inputs of a job. The JVM has described its RDDs (`jvm/listen/RddInputs.java`)."""
-        found = Found()
+        found = RddSources()
         by_id = {rdd["id"]: rdd for rdd in rdds}
         below = {parent for rdd in rdds for parent in rdd.get("parents") or ()}
         waiting, seen = deque(number for number in by_id if number not in below), set()
@@ -131,9 +131,9 @@ class Origins:
             waiting.extend(by_id[number].get("parents") or ())
         return found
 
-    def inputs_of(self, rdd: Any) -> Found:
+    def inputs_of(self, rdd: Any) -> RddSources:
         """The inputs of PySpark's `rdd`."""
-        found = Found()
+        found = RddSources()
         # A pipelined RDD has no JVM counterpart before it runs, and making one would change the program. Its parent has one.
         start = getattr(rdd, "_prev_jrdd", None) or _jvm(rdd, "_jrdd")
         waiting, seen = deque([start.rdd()]), set()
@@ -177,7 +177,7 @@ class Origins:
                 yield from self.of_columns(int(columns.apply(j).exprId().id()) for j in range(columns.size()))
 
 
-def _paths_of(rdd: Any, found: Found) -> list[str]:
+def _paths_of(rdd: Any, found: RddSources) -> list[str]:
     names = _class_names(rdd)
     if "HadoopRDD" in names:
         return _split(rdd.getJobConf().get(_INPUT_FOLDERS))
@@ -193,7 +193,7 @@ def _paths_of(rdd: Any, found: Found) -> list[str]:
 _OWN = {"ParallelCollectionRDD", "EmptyRDD"}  # data of the program itself, or no data
 
 
-def _described(rdd: Mapping[str, Any], found: Found) -> list[str]:
+def _described(rdd: Mapping[str, Any], found: RddSources) -> list[str]:
     """The inputs of one RDD, without its parents, among those that the JVM described."""
     kind, name = str(rdd.get("kind") or ""), str(rdd.get("name") or "")
     if kind == "more":
@@ -237,7 +237,7 @@ def _class_names(rdd: Any) -> set[str]:
     return names
 
 
-def _scanned(rdd: Any, found: Found) -> list[str]:
+def _scanned(rdd: Any, found: RddSources) -> list[str]:
     partitions = rdd.filePartitions()
     count = partitions.size()
     files: list[str] = []
@@ -256,5 +256,5 @@ def _split(folders: str | None) -> list[str]:
     return [place for part in parts for place in places_of_pattern(_ESCAPED.sub(r"\1", part))]
 
 
-def _add(found: Found, paths: Sequence[str]) -> None:
+def _add(found: RddSources, paths: Sequence[str]) -> None:
     found.paths.extend(path for path in paths if path not in found.paths)

@@ -17,7 +17,7 @@ from headwater.backend.access.masks import EVERYTHING
 from headwater.backend.api.context import Service, graph_of
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import ForbiddenError
-from headwater.backend.api.restricted_records import QuestionsWithin
+from headwater.backend.api.restricted_records import RestrictedQuestions
 from headwater.backend.home.folder import Home
 from headwater.backend.home.settings import DEFAULT_TENANT
 from headwater.backend.ingest.intake.declarations import CheckedDeclaration, DeclarationIntake
@@ -26,7 +26,7 @@ from headwater.backend.rerun.replay import ReplayRequest, Replays
 from headwater.backend.rerun.replay.model import FAULT, Limits
 from headwater.backend.rerun.replay.stops import Answer
 from headwater.errors import NotFoundError
-from headwater.graph.access.restricted_store import StoreWithin
+from headwater.graph.access.restricted_store import RestrictedStore
 from headwater.graph.access.scopes import Scope
 from headwater.graph.access.visibility import NAMED, kind_named
 from headwater.graph.model.declaration import Aspect
@@ -86,10 +86,10 @@ class PermittedQuestions:
         self._who.require(Scope.RECORDS)
         return await self._asked(Scope.RECORDS).diff(tenant, request)
 
-    def _asked(self, *scopes: Scope) -> CallersQuestions | QuestionsWithin:
+    def _asked(self, *scopes: Scope) -> CallersQuestions | RestrictedQuestions:
         """Where a question is asked that needs `read` and some scopes."""
         seen = graph_of(self._parts, self._who, *scopes)
-        return QuestionsWithin(self._questions, seen) if isinstance(seen, StoreWithin) else self._questions
+        return RestrictedQuestions(self._questions, seen) if isinstance(seen, RestrictedStore) else self._questions
 
     def export(
         self, tenant: str, request: TraceRequest, notation: ProvFormat, *, counted: Callable[[int], None] = lambda _: None
@@ -184,7 +184,7 @@ def _tags_taken_back(document: Mapping[str, Any]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _ReplayTold:
+class _ReplayAnswer:
     """See `ReplayView`."""
 
     id: str
@@ -227,7 +227,7 @@ class PermittedRegistrations:
 
 
 @dataclass(frozen=True, slots=True)
-class _RecaptureTold:
+class _RecaptureAnswer:
     """See `RecaptureView`."""
 
     id: str
@@ -270,7 +270,7 @@ class PermittedRecaptures:
     def _permitted(self, view: RecaptureView) -> RecaptureView:
         if self._tells_values or view.error is None:
             return view
-        return _RecaptureTold(
+        return _RecaptureAnswer(
             id=view.id, dataset=view.dataset, state=view.state, started_at=view.started_at, ended_at=view.ended_at,
             error=without_values(view.error), outputs=view.outputs, files=view.files, left=view.left,
         )  # fmt: skip
@@ -358,7 +358,7 @@ class PermittedReplays:
         """A replay as the caller may see it. The program's output and the details of our faults may hold values."""
         if self._tells_values or replay.error is None:
             return replay
-        return _ReplayTold(
+        return _ReplayAnswer(
             id=replay.id, state=replay.state, kind=replay.kind, output=replay.output, started_at=replay.started_at,
             ended_at=replay.ended_at, shadow=replay.shadow, error=without_values(replay.error), steps=replay.steps,
             differences=replay.differences, differing=replay.differing, notes=replay.notes, commit=replay.commit, stop=replay.stop,

@@ -26,7 +26,7 @@ from headwater.backend.questions import QuestionPool
 from headwater.backend.worker import ServiceWorker
 from headwater.backend.workspace import Workspace
 from headwater.errors import KeyRequiredError
-from headwater.graph.access.restricted_store import StoreWithin
+from headwater.graph.access.restricted_store import RestrictedStore
 from headwater.graph.access.scopes import Scope
 from headwater.graph.stores import GraphStore
 
@@ -68,7 +68,7 @@ async def principal(request: HTTPConnection) -> Principal:
 def graph_of(parts: Service, who: Principal, *scopes: Scope) -> GraphStore:
     """The graph for a caller: all of it, or the namespaces in which he has `read` and the other scopes."""
     permitted = [who.within[scope] for scope in dict.fromkeys((Scope.READ, *scopes)) if scope in who.within]
-    return StoreWithin(parts.workspace.graph, who.tenant, permitted) if permitted else parts.workspace.graph
+    return RestrictedStore(parts.workspace.graph, who.tenant, permitted) if permitted else parts.workspace.graph
 
 
 async def graph(who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]) -> GraphStore:

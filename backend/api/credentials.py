@@ -28,7 +28,7 @@ from headwater.backend.access.people.grants import Person, Rules, name_of
 from headwater.backend.api.errors import ForbiddenError
 from headwater.backend.api.tickets import OwnTickets, Ticket, Tickets
 from headwater.errors import ConfigurationError, NotFoundError, UnavailableError
-from headwater.graph.access.rights import Rights, Within, kept_rights
+from headwater.graph.access.rights import NamespacesByScope, Rights, kept_rights
 from headwater.graph.access.scopes import NOT_OPEN, Scope
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Principal:
     token: str | None = None
     confirmed: bool = True
     holder: str = "home"
-    within: Within = field(default_factory=dict, hash=False)
+    within: NamespacesByScope = field(default_factory=dict, hash=False)
 
     @property
     def is_person(self) -> bool:

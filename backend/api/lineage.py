@@ -12,7 +12,7 @@ from headwater.backend.api.bodies import read_body, small_body
 from headwater.backend.api.context import Service, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.ingest.intake.bodies import BodyTooLargeError
-from headwater.backend.ingest.intake.event_namespaces import EventsWithin, check_of, read_runs
+from headwater.backend.ingest.intake.event_namespaces import EventNamespaces, check_of, read_runs
 from headwater.backend.ingest.intake.receive import Refused, Submission, read_packed_events
 from headwater.backend.ingest.log.loop_futures import on_loop
 from headwater.graph.access.scopes import Scope
@@ -50,7 +50,7 @@ async def post_lineage(
     # An array may hold thousands of documents in a few kilobytes.
     small = small_body(await request.body(), request.headers.get("content-encoding"), _INLINE)
     inline = _INLINE if small is not None and small.lstrip()[:1] != b"[" else ARRAY_INLINE
-    check: EventsWithin | None = None
+    check: EventNamespaces | None = None
     if Scope.INTAKE in who.within:
         runs = await read_body(request, parts, who, read_runs, inline=inline)
         check = await check_of(parts.workspace.graph, who.tenant, who.within[Scope.INTAKE], runs)

@@ -23,7 +23,7 @@ from headwater.errors import (
     UnavailableError,
     UnsupportedError,
 )
-from headwater.graph.access.restricted_store import StoreWithin
+from headwater.graph.access.restricted_store import RestrictedStore
 from headwater.graph.storage.addresses import other_spellings
 from headwater.graph.trace.answer import Hop, Incomplete, Origin, RowPage, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
@@ -39,16 +39,16 @@ _OF_THE_QUESTION = (
 T = TypeVar("T")
 
 
-class _Asked(Protocol):
+class _RecordQuestions(Protocol):
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer: ...
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage: ...
 
 
-class QuestionsWithin:
+class RestrictedQuestions:
     """Asks `questions`, and leaves of their answers what is in `seen`: the graph of what the caller may know the records of."""
 
-    def __init__(self, questions: _Asked, seen: StoreWithin) -> None:
+    def __init__(self, questions: _RecordQuestions, seen: RestrictedStore) -> None:
         self._questions = questions
         self._seen = seen
 

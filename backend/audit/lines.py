@@ -37,7 +37,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MatchingEntries:
     """The latest entries that pass, earliest first, and the number of damaged lines on the way.
 
     `left_at`: the time of the earliest line that was read, if the search ended before the log did. Earlier lines may pass too.
@@ -58,14 +58,14 @@ def name_of_full(path: Path, at: datetime) -> Path:
     return path.with_name(f"{path.stem}-{at.astimezone(UTC):%Y%m%dT%H%M%S.%f}Z{path.suffix}")
 
 
-def latest(path: Path, wanted: Wanted, most: int, *, within: int | None = None) -> Found:
+def latest(path: Path, wanted: Wanted, most: int, *, within: int | None = None) -> MatchingEntries:
     """Return the latest entries of an audit log that pass, none without a log. `within` limits the bytes of lines to read."""
     found: list[Entry] = []
     damaged = looked_at = 0
     earliest: datetime | None = None
     for line in _lines(path, wanted.until):
         if len(found) >= most or (within is not None and looked_at > within and earliest is not None):
-            return Found(tuple(reversed(found)), damaged, left_at=earliest)
+            return MatchingEntries(tuple(reversed(found)), damaged, left_at=earliest)
         try:
             entry = json.loads(line)
             at = datetime.fromisoformat(entry["at"])
@@ -82,7 +82,7 @@ def latest(path: Path, wanted: Wanted, most: int, *, within: int | None = None) 
         earliest = at
         if fits:
             found.append(entry)
-    return Found(tuple(reversed(found)), damaged)
+    return MatchingEntries(tuple(reversed(found)), damaged)
 
 
 def _lines(path: Path, until: datetime | None) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from headwater.backend.audit.chain import Verified, verify
-from headwater.backend.audit.lines import Found, Wanted, latest
+from headwater.backend.audit.lines import MatchingEntries, Wanted, latest
 
 if TYPE_CHECKING:
     from headwater.backend.home.quick_settings import HomeSettings
@@ -20,7 +20,7 @@ _LINES = 100_000  # most lines of each chain to verify
 class AuditLines(Protocol):
     """An audit log. `quickly` limits the work, for callers who wait; otherwise the whole log is read. All methods block."""
 
-    def latest(self, wanted: Wanted, most: int, *, quickly: bool = False) -> Found:
+    def latest(self, wanted: Wanted, most: int, *, quickly: bool = False) -> MatchingEntries:
         """Return the latest entries that pass.
 
         Raises:
@@ -40,7 +40,7 @@ class OwnAudit:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def latest(self, wanted: Wanted, most: int, *, quickly: bool = False) -> Found:
+    def latest(self, wanted: Wanted, most: int, *, quickly: bool = False) -> MatchingEntries:
         return latest(self._path, wanted, most, within=_BYTES if quickly else None)
 
     def verify(self, *, head: str | None = None, quickly: bool = False) -> Verified:
@@ -59,7 +59,7 @@ class SharedAudit:
         self._address = address
         self._questions = Questions(address)
 
-    def latest(self, wanted: Wanted, most: int, *, quickly: bool = False) -> Found:
+    def latest(self, wanted: Wanted, most: int, *, quickly: bool = False) -> MatchingEntries:
         from headwater.backend.audit.shared.search import latest_shared
 
         return latest_shared(self._questions, wanted, most, within=_LOOKED_AT if quickly else None)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from headwater.backend.access.keys import NamedKey, ring_of
 from headwater.backend.audit.chain import Verified
-from headwater.backend.audit.lines import Entry, Found, Wanted
+from headwater.backend.audit.lines import Entry, MatchingEntries, Wanted
 from headwater.backend.cli.output import note
 from headwater.backend.home.default_settings import DEFAULT_TENANT
 from headwater.backend.home.quick_settings import settings_of
@@ -165,7 +165,7 @@ class ServiceAudit:
     def __init__(self, service: GraphQLClient) -> None:
         self._service = service
 
-    def latest(self, wanted: Wanted, most: int, *, quickly: bool = False) -> Found:
+    def latest(self, wanted: Wanted, most: int, *, quickly: bool = False) -> MatchingEntries:
         del quickly
         document = (
             "query ($b: String, $d: String, $x: Decision, $s: String, $u: String, $n: Int!)"
@@ -176,7 +176,7 @@ class ServiceAudit:
         asked = {"b": wanted.who, "d": wanted.dataset, "x": decision, "s": _text(wanted.since), "u": _text(wanted.until), "n": most}
         found = self._service.execute(document, **asked)["audit"]
         left_at = datetime.fromisoformat(found["searchedBackTo"]) if found["searchedBackTo"] else None
-        return Found(tuple(_entry(told) for told in reversed(found["entries"])), found["damaged"], left_at=left_at)
+        return MatchingEntries(tuple(_entry(told) for told in reversed(found["entries"])), found["damaged"], left_at=left_at)
 
     def verify(self, *, head: str | None = None, quickly: bool = False) -> Verified:
         """Refuse the verification, because all lines can be verified on the home of the service only.

@@ -16,7 +16,19 @@ from headwater.backend.cli.output import note
 from headwater.errors import HeadwaterError, LargeTraceError, UnavailableError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.stores import Direction, Page, Subgraph
-from headwater.graph.trace import AsOf, FoundAgain, Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace import (
+    AsOf,
+    ColumnExpression,
+    FoundAgain,
+    Grain,
+    Hop,
+    Incomplete,
+    Semantics,
+    Step,
+    TraceAnswer,
+    TracedRecord,
+    TraceRequest,
+)
 from headwater.transport import GraphQLClient
 
 _NODE = "fragment node on Node { id kind name properties }"
@@ -193,7 +205,7 @@ def _answer(found: Mapping[str, Any]) -> TraceAnswer:
 
 
 def _steps(found: Sequence[Mapping[str, Any]]) -> list[Step]:
-    return [Step(step["operator"], [Made(**made) for made in step["made"]], step["by"]) for step in found]
+    return [Step(step["operator"], [ColumnExpression(**made) for made in step["made"]], step["by"]) for step in found]
 
 
 def _record(found: Mapping[str, Any]) -> TracedRecord:

@@ -15,7 +15,7 @@ from headwater.backend.cli.output import ExitCode, Format, emit, note
 from headwater.backend.home.settings import DEFAULT_TENANT, Settings, load_settings
 from headwater.backend.operate.repair import repair as mend
 from headwater.backend.operate.soundness.store import Finding, check_home
-from headwater.backend.operate.upkeep.backup import Kept, back_up
+from headwater.backend.operate.upkeep.backup import TenantBackup, back_up
 from headwater.backend.operate.upkeep.backup import restore as restore_backup
 from headwater.backend.operate.upkeep.graph_file import export_graph, import_graph
 from headwater.backend.operate.upkeep.pruning import policy_of, prune_home, report_rows
@@ -220,7 +220,7 @@ async def _check(settings: Settings) -> list[Finding]:
 _KEPT = ("tenant", "nodes", "edges", "fingerprint")
 
 
-def _kept_rows(kept: Mapping[str, Kept]) -> list[dict[str, object]]:
+def _kept_rows(kept: Mapping[str, TenantBackup]) -> list[dict[str, object]]:
     return [
         {"tenant": tenant, "nodes": entry.nodes, "edges": entry.edges, "fingerprint": entry.fingerprint} for tenant, entry in kept.items()
     ]
@@ -235,7 +235,7 @@ async def _migrate(settings: Settings) -> list[int]:
         await store.close()
 
 
-async def _back_up(settings: Settings, folder: Path) -> Mapping[str, Kept]:
+async def _back_up(settings: Settings, folder: Path) -> Mapping[str, TenantBackup]:
     async with await Workspace.open(settings) as workspace:
         return await back_up(workspace, folder)
 

@@ -38,7 +38,7 @@ class MaskRequest:
 
 
 Single = TraceRequest | RowsRequest | DiffRequest | MaskRequest  # its answer is one message
-Asked = Single | ExportRequest | JobRequest
+QuestionRequest = Single | ExportRequest | JobRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Ask:
 
     number: int
     tenant: str
-    request: Asked
+    request: QuestionRequest
     masks: Sequence[Mask] = ()
 
 

@@ -10,7 +10,7 @@ from typing import Self
 from headwater.backend.access.masks import Mask
 from headwater.backend.home.settings import Settings
 from headwater.backend.process.child_process import ChildProcess, Part, Reply
-from headwater.backend.questions.messages import Ask, Asked, Cancel, ExportRequest, JobRequest, Single
+from headwater.backend.questions.messages import Ask, Cancel, ExportRequest, JobRequest, QuestionRequest, Single
 
 _CHILD = "headwater.backend.questions.child"
 
@@ -48,6 +48,6 @@ class QuestionProcess(ChildProcess):
         """Report that nobody waits for the answer any more."""
         await self.send(Cancel(self._number))
 
-    async def _ask(self, tenant: str, request: Asked, masks: Sequence[Mask]) -> None:
+    async def _ask(self, tenant: str, request: QuestionRequest, masks: Sequence[Mask]) -> None:
         self._number = next(self._numbers)
         await self.send(Ask(self._number, tenant, request, masks))

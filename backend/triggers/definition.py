@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from headwater.backend.triggers.actions import ACTIONS, Site
-from headwater.backend.triggers.conditions import COMBINATIONS, KINDS, Known
+from headwater.backend.triggers.conditions import COMBINATIONS, KINDS, NameLookup
 from headwater.backend.triggers.conditions.condition import refuse_unknown
 from headwater.backend.triggers.durations import parse_duration
 from headwater.backend.triggers.model import CHAIN, LARGEST_CHAIN, Combination, Condition, Definition, Limits, Member
@@ -27,7 +27,7 @@ _MOST_MEMBERS = 20
 _MOST_CONCURRENT = 16
 
 
-async def read_definition(stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Definition:
+async def read_definition(stated: Mapping[str, Any], known: NameLookup, site: Site, tenant: str) -> Definition:
     """Parse and check the definition of a trigger.
 
     Raises:
@@ -46,7 +46,7 @@ async def read_definition(stated: Mapping[str, Any], known: Known, site: Site, t
     return Definition(name, condition, Member(kind, await ACTIONS[kind].check(parts, known, site, tenant)), limits)
 
 
-async def _condition(stated: Mapping[str, Any], known: Known) -> Condition:
+async def _condition(stated: Mapping[str, Any], known: NameLookup) -> Condition:
     kind, parts = _one(stated, (*KINDS, *COMBINATIONS), "when")
     if kind in KINDS:
         return Condition(Combination.ONE, [Member(kind, await KINDS[kind].check(parts, known))])
@@ -60,7 +60,7 @@ async def _condition(stated: Mapping[str, Any], known: Known) -> Condition:
     return Condition(COMBINATIONS[kind].combination, [await _member(one, known, kind) for one in members], within)
 
 
-async def _member(stated: Any, known: Known, within: str) -> Member:
+async def _member(stated: Any, known: NameLookup, within: str) -> Member:
     if isinstance(stated, str):
         stated = {"trigger": {"name": stated}}
     document = _mapping(stated, f"{within}.of")

@@ -26,7 +26,7 @@ _OF_NO_NAMESPACE = (NodeKind.TYPE, NodeKind.ACTOR, NodeKind.DATA)
 _MIXING = frozenset({NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.PIPELINE})
 
 
-class StoreWithin:
+class RestrictedStore:
     """`store` for a caller who may read the namespaces that every member of `permitted` has. Other tenants are refused."""
 
     def __init__(self, store: GraphStore, tenant: str, permitted: Sequence[Namespaces]) -> None:

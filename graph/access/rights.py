@@ -19,7 +19,7 @@ from headwater.graph.access.scopes import ROLES, Scope
 RESTRICTABLE = frozenset({Scope.READ, Scope.RECORDS, Scope.UNMASKED, Scope.EXPORT, Scope.DECLARE, Scope.INTAKE})
 _KEPT = "!$&'()*+,/:;=?@[]~\\"  # what is kept as it is where rights are listed with spaces between them
 
-Within = Mapping[Scope, Namespaces]
+NamespacesByScope = Mapping[Scope, Namespaces]
 Refuse = Callable[[str, str], Exception]
 
 
@@ -28,7 +28,7 @@ class Rights:
     """The scopes, and of those that are restricted the namespaces."""
 
     scopes: frozenset[Scope]
-    within: Within = field(default_factory=dict, hash=False)
+    within: NamespacesByScope = field(default_factory=dict, hash=False)
 
     def __or__(self, other: Rights) -> Rights:
         within: dict[Scope, Namespaces] = {}

@@ -39,7 +39,7 @@ _OF_QUALITY = frozenset({"dataQualityMetrics", "dataQualityAssertions", "inputSt
 _OF_ACTOR = frozenset({EdgeKind.READS, EdgeKind.WRITES, EdgeKind.ACCESSES, EdgeKind.CHECKS, EdgeKind.REPLAYS})
 _INPUT, _BY, _HOW = "input:", "by:", "how:"
 
-Seen = Callable[[str], bool]
+IsVisible = Callable[[str], bool]
 
 
 def named_by(properties: Mapping[str, Any]) -> set[str]:
@@ -49,13 +49,13 @@ def named_by(properties: Mapping[str, Any]) -> set[str]:
     return found | {dataset for _, dataset in _sources(properties.get("columnLineage"))} | set(_symlinks(properties.get("symlinks")))
 
 
-def shown_node(node: Node, seen: Seen) -> Node:
+def shown_node(node: Node, seen: IsVisible) -> Node:
     """Return the node with its visible properties. `seen` maps each id from `named_by` to its visibility."""
     visible = {name: shown for name, value in node.properties.items() if (shown := _shown(node.kind, name, value, seen)) is not None}
     return Node(node.id, node.kind, node.name, visible)
 
 
-def _shown(kind: NodeKind, name: str, value: Any, seen: Seen) -> Any:
+def _shown(kind: NodeKind, name: str, value: Any, seen: IsVisible) -> Any:
     """Return the visible part of a property, or None."""
     if name in _FACETS or name.startswith(_PREFIXES):
         return value
@@ -72,16 +72,16 @@ def _is_plain(value: Any) -> bool:
     return not isinstance(value, Mapping) and not (isinstance(value, list) and any(isinstance(one, Mapping | list) for one in value))
 
 
-def _run(value: Any, seen: Seen) -> str | None:
+def _run(value: Any, seen: IsVisible) -> str | None:
     return value if isinstance(value, str) and seen(value) else None
 
 
-def _capture(value: Any, _: Seen) -> Any:
+def _capture(value: Any, _: IsVisible) -> Any:
     """Return the id of a capture, or its ledger without the problems."""
     return {part: value[part] for part in value if part in _LEDGER} if isinstance(value, Mapping) else value
 
 
-def _count(value: Any, _: Seen) -> int | None:
+def _count(value: Any, _: IsVisible) -> int | None:
     return value if isinstance(value, int) else None
 
 
@@ -141,7 +141,7 @@ def _input(value: Any) -> dict[str, Any]:
     return {"inputFacets": {name: facet for name, facet in facets.items() if name in _OF_QUALITY}}
 
 
-def _lineage(facet: Any, seen: Seen) -> dict[str, Any]:
+def _lineage(facet: Any, seen: IsVisible) -> dict[str, Any]:
     """Return the visible part of a facet `columnLineage`, without descriptions."""
     fields = facet.get("fields") if isinstance(facet, Mapping) else None
     visible: dict[str, Any] = {}
@@ -152,7 +152,7 @@ def _lineage(facet: Any, seen: Seen) -> dict[str, Any]:
     return {"fields": visible} | ({"dataset": whole} if whole else {})
 
 
-def _inputs(sources: Any, seen: Seen) -> list[dict[str, Any]]:
+def _inputs(sources: Any, seen: IsVisible) -> list[dict[str, Any]]:
     visible = []
     for source in sources if isinstance(sources, list) else ():
         dataset = _dataset(source)
@@ -172,7 +172,7 @@ def _sources(facet: Any) -> list[tuple[Any, str]]:
     return [(source, dataset) for source in named if (dataset := _dataset(source)) is not None]
 
 
-def _links(facet: Any, seen: Seen) -> dict[str, Any]:
+def _links(facet: Any, seen: IsVisible) -> dict[str, Any]:
     identifiers = facet.get("identifiers") if isinstance(facet, Mapping) else None
     found = [one for one in identifiers if (dataset := _dataset(one)) and seen(dataset)] if isinstance(identifiers, list) else []
     return {"identifiers": [{part: one[part] for part in ("namespace", "name", "type") if part in one} for one in found]}
@@ -193,6 +193,6 @@ def _dataset(named: Any) -> str | None:
         return None
 
 
-_NAMING: Mapping[str, Callable[[Any, Seen], Any]] = {
+_NAMING: Mapping[str, Callable[[Any, IsVisible], Any]] = {
     "lastRun": _run, "lastComplete": _run, "capture": _capture, "files": _count, "columnLineage": _lineage, "symlinks": _links,
 }  # fmt: skip

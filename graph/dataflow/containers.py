@@ -15,11 +15,11 @@ from headwater.graph.model.declaration import type_of
 from headwater.graph.stores import Direction, GraphStore
 
 _HOLDERS = frozenset({NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.ACTOR})
-Within = Mapping[str, Collection[str]]  # type → types and kinds that may contain it
+AllowedContainers = Mapping[str, Collection[str]]  # type → types and kinds that may contain it
 
 
 async def nearest_common(
-    graph: GraphStore, tenant: str, container: str, actors: Sequence[str], types: Mapping[str, str], within: Within
+    graph: GraphStore, tenant: str, container: str, actors: Sequence[str], types: Mapping[str, str], within: AllowedContainers
 ) -> Together:
     """Return a test whether two actors have the same nearest container, of a type that may contain their types."""
     inner: dict[str, set[str]] = {}

@@ -105,7 +105,7 @@ def _write_sorted(boundary: Boundary, segments: Sequence[Segment], files: Sequen
     if not _is_for_collisions(boundary) and _write_in_order(boundary, segments, files, target, numbering):
         return
     for place, (megabytes, threads) in enumerate(_MEMORY):
-        numbered_batches = _Given(numbering.batch(boundary, batch) for batch in batches(boundary, segments, files, at_once))
+        numbered_batches = _BatchStream(numbering.batch(boundary, batch) for batch in batches(boundary, segments, files, at_once))
         try:
             with spilling(folder, rows, len(schema), megabytes=megabytes, threads=threads) as database, numbered_batches:
                 database.register("unsorted", pa.RecordBatchReader.from_batches(schema, numbered_batches))
@@ -117,7 +117,7 @@ def _write_sorted(boundary: Boundary, segments: Sequence[Segment], files: Sequen
             return
 
 
-class _Given(Iterator[pa.RecordBatch]):
+class _BatchStream(Iterator[pa.RecordBatch]):
     """Batches of rows for DuckDB. An error in them is stored and raised unchanged, because DuckDB replaces its message."""
 
     def __init__(self, rows: Iterator[pa.RecordBatch]) -> None:

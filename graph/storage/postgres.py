@@ -23,7 +23,7 @@ from headwater.graph.storage.key_places import parts_of
 from headwater.graph.storage.protocol import unavailable
 from headwater.graph.storage.row_keys import KeyColumn, key_of, position_of, texts_of
 from headwater.graph.storage.settings import RootSettings
-from headwater.graph.storage.tables import RowsAsked, RowsFound
+from headwater.graph.storage.tables import RowRequest, TableRows
 
 if TYPE_CHECKING:
     from pg8000.native import Connection
@@ -57,7 +57,7 @@ class Postgres:
             raise MissingExtraError("Reading rows of PostgreSQL", extra="postgres") from None
         self._settings = settings
 
-    def rows(self, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
+    def rows(self, parts: Sequence[str], asked: RowRequest) -> TableRows:
         """See the protocol."""
         import pg8000.exceptions
 
@@ -108,7 +108,7 @@ class _Table(NamedTuple):
     types: Mapping[str, str]
 
 
-def _rows(connection: Connection, parts: list[str], asked: RowsAsked, settings: RootSettings) -> RowsFound:
+def _rows(connection: Connection, parts: list[str], asked: RowRequest, settings: RootSettings) -> TableRows:
     connection.run("START TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
     table = _table(connection, parts, asked, settings)
     if missing_columns := [name for name in asked.key_names if name not in table.types]:
@@ -123,10 +123,10 @@ def _rows(connection: Connection, parts: list[str], asked: RowsAsked, settings: 
     changes = ((row[0], None if obstacle and not table.altered else _describe_change(row, asked, table)) for row in rows)
     values = [[row[place] for row in rows] for place in range(3, 3 + len(asked.columns))]
     uncertain = {name for name, kind in asked.columns if kind.partition("(")[0] not in _CERTAIN.get(table.types.get(name, ""), ())}
-    return RowsFound([row[0] for row in rows], values, {key: reason for key, reason in changes if reason}, obstacle, frozenset(uncertain))
+    return TableRows([row[0] for row in rows], values, {key: reason for key, reason in changes if reason}, obstacle, frozenset(uncertain))
 
 
-def _read_by_number(connection: Connection, name: str, values: str, asked: RowsAsked, table: _Table) -> list[list[Any]]:
+def _read_by_number(connection: Connection, name: str, values: str, asked: RowRequest, table: _Table) -> list[list[Any]]:
     """Rows by a key that is one whole number, which stands first in each."""
     del table
     key = f"t.{_quoted(asked.key)}"
@@ -136,7 +136,7 @@ def _read_by_number(connection: Connection, name: str, values: str, asked: RowsA
     return connection.run(f"{query} WHERE {key} = ANY (CAST(:keys AS bigint[])) ORDER BY 1", keys=[*asked.keys]) or []
 
 
-def _read_by_columns(connection: Connection, name: str, values: str, asked: RowsAsked, table: _Table) -> list[list[Any]]:
+def _read_by_columns(connection: Connection, name: str, values: str, asked: RowRequest, table: _Table) -> list[list[Any]]:
     """Return rows by a key of columns. The number of the key is the first value of each row.
 
     The database may treat different values as equal (collations, `citext`), so returned keys are compared with the requested keys.
@@ -172,7 +172,7 @@ def _cast(column: KeyColumn, kind: str) -> str:
     return _CASTS.get(column.kind, "numeric")
 
 
-def _table(connection: Connection, parts: list[str], asked: RowsAsked, settings: RootSettings) -> _Table:
+def _table(connection: Connection, parts: list[str], asked: RowRequest, settings: RootSettings) -> _Table:
     result = connection.run(
         "SELECT to_regclass(:name)::oid::text, txid_snapshot_xmax(txid_current_snapshot())::text", name=".".join(map(_quoted, parts))
     )
@@ -207,7 +207,7 @@ def _list_attached(partitions: Iterable[Sequence[str]], snapshot: str, now: int)
     return frozenset(relations)
 
 
-def _describe_change(row: Sequence[Any], asked: RowsAsked, table: _Table) -> str | None:
+def _describe_change(row: Sequence[Any], asked: RowRequest, table: _Table) -> str | None:
     """Why a row (key, version, partition, …) is not what the run read; None where it is."""
     if asked.relation is not None and asked.relation != table.relation:
         return _ANEW
@@ -218,7 +218,7 @@ def _describe_change(row: Sequence[Any], asked: RowsAsked, table: _Table) -> str
     return _CHANGED if _is_newer(row[1], str(asked.snapshot), table.now) else None
 
 
-def _find_obstacle(asked: RowsAsked, now: int) -> str | None:
+def _find_obstacle(asked: RowRequest, now: int) -> str | None:
     """Return the reason why changed rows cannot be determined, or None."""
     if asked.snapshot is None or asked.relation is None:
         return "the run did not ask which transactions had ended"

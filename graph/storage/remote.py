@@ -20,7 +20,7 @@ from headwater.graph.storage.files import RemoteFile
 from headwater.graph.storage.key_places import keyed_address, parts_of
 from headwater.graph.storage.protocol import Stat, Store, unavailable
 from headwater.graph.storage.settings import RootSettings
-from headwater.graph.storage.tables import RowsAsked, RowsFound, StoredTable
+from headwater.graph.storage.tables import RowRequest, StoredTable, TableRows
 
 if TYPE_CHECKING:
     from headwater.graph.storage.object_folder import Place
@@ -111,7 +111,7 @@ class Remote:
         parts = parts_of(address)
         if len(parts) != 3:
             raise UnsupportedError(f"{uri} is not readable here: it is no table, and no partition of a topic")
-        return StoredTable(uri, parts, _Asked(self, number))
+        return StoredTable(uri, parts, _RemoteDatabase(self, number))
 
     def tables(self, uri: str) -> list[str]:
         """The URIs of what a dataset is of: the partitions of a topic; a table is one. Raises as `rows` does."""
@@ -132,12 +132,12 @@ class Remote:
             raise UnsupportedError(f"the values of {uri} are not readable here: no root states its database, or its brokers", hint=_HINT)
         return address, number
 
-    def rows(self, number: int, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
+    def rows(self, number: int, parts: Sequence[str], asked: RowRequest) -> TableRows:
         """Rows of a table of a root. Raises as `file` does."""
         with self._ask(number):
             self._count(1)
             store: Any = self._store(number)  # of a root of tables: a TableStore
-            rows_found: RowsFound = store.rows(parts, asked)
+            rows_found: TableRows = store.rows(parts, asked)
             return rows_found
 
     def files(self, uri: str) -> list[RemoteFile]:
@@ -266,14 +266,14 @@ class Remote:
         return _Asking(self._silent, number)
 
 
-class _Asked:
+class _RemoteDatabase:
     """One database, asked by way of all roots."""
 
     def __init__(self, remote: Remote, number: int) -> None:
         self._remote = remote
         self._number = number
 
-    def rows(self, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
+    def rows(self, parts: Sequence[str], asked: RowRequest) -> TableRows:
         return self._remote.rows(self._number, parts, asked)
 
 

@@ -16,7 +16,7 @@ Recorded = Callable[[Collection[int]], Mapping[int, bytes | None]]  # the keys o
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowsAsked:
+class RowRequest:
     """A request for rows of a table: rows with some keys, or all (None), at most `most`. `columns` are name and Spark's type.
 
     `snapshot` and `relation` are the database's state before a run read the table, from which it determines later changes. If the key is
@@ -39,7 +39,7 @@ class RowsAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class RowsFound:
+class TableRows:
     """The current rows: a list of each column's values by key. `changed` has reasons why rows, by key, are not what the run read.
 
     `unknown` is the reason why changed rows cannot be determined, or None. For columns in `uncertain`, Spark may have read other values.
@@ -55,7 +55,7 @@ class RowsFound:
 class TableStore(Protocol):
     """One database, or the brokers of topics."""
 
-    def rows(self, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
+    def rows(self, parts: Sequence[str], asked: RowRequest) -> TableRows:
         """Rows of a table, named by database, schema and table, or of a topic, by its name, id and partition.
 
         Raises:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.errors import MissingExtraError, SourceUnavailableError
 from headwater.graph.storage.protocol import unavailable
 from headwater.graph.storage.settings import RootSettings
-from headwater.graph.storage.tables import RowsAsked, RowsFound
+from headwater.graph.storage.tables import RowRequest, TableRows
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
@@ -65,13 +65,13 @@ class Topics:
                 raise unavailable(self._settings.url, f"there is no topic {name}: {_code(error)}") from error
             return _id(description.topic_id), len(description.partitions)
 
-    def rows(self, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
+    def rows(self, parts: Sequence[str], asked: RowRequest) -> TableRows:
         """See the protocol."""
         from confluent_kafka import Consumer, TopicPartition
 
         topic, partition = parts[0], int(parts[2])
         if self.topic(topic)[0] != parts[1]:
-            return RowsFound(
+            return TableRows(
                 asked.keys or (), [[None] * len(asked.keys or ()) for _ in asked.columns], dict.fromkeys(asked.keys or (), _ANEW), None
             )
         with self._faults():
@@ -92,7 +92,7 @@ class Topics:
                 consumer.close()
         values = [[_value(message, name) for message in messages] for name, _ in asked.columns]
         uncertain = {name for name, _ in asked.columns if name not in _CERTAIN}
-        return RowsFound([_offset(message) for message in messages], values, {}, None, frozenset(uncertain))
+        return TableRows([_offset(message) for message in messages], values, {}, None, frozenset(uncertain))
 
     def _messages(self, consumer: Consumer, topic: str, partition: int, offsets: Sequence[int]) -> list[Message]:
         """The records of some offsets, ascending, that are there."""

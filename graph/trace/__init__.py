@@ -34,11 +34,11 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.graph.trace.answer import (
     AsOf,
+    ColumnExpression,
     FoundAgain,
     Grain,
     Hop,
     Incomplete,
-    Made,
     RowPage,
     Semantics,
     Step,
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsOf",
+    "ColumnExpression",
     "FoundAgain",
     "Grain",
     "Hop",
     "Incomplete",
-    "Made",
     "RowPage",
     "Semantics",
     "Step",

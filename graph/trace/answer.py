@@ -97,7 +97,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ColumnExpression:
     """A column and the expression that computes it."""
 
     column: str
@@ -109,7 +109,7 @@ class Step:
     """The effect of one operator: the columns that it computes, and its conditions, group keys and sort order."""
 
     operator: str
-    made: Sequence[Made]
+    made: Sequence[ColumnExpression]
     by: Sequence[str]
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from headwater.graph.associations import Behaviour, Expression, Operator
-from headwater.graph.trace.answer import Made, Step
+from headwater.graph.trace.answer import ColumnExpression, Step
 from headwater.graph.trace.links import Names, find_attributes, list_datasets, list_needed_names, list_scans, translate_to_writer
 from headwater.graph.trace.plan import Needed, select_definitions
 from headwater.graph.trace.session import Capture
@@ -59,7 +59,7 @@ def list_steps(capture: Capture, operators: Iterable[Operator], names: Names) ->
     steps: list[Step] = []
     for operator in operators:
         definitions = select_definitions(operator, needed_attributes.get(operator.id, frozenset()))
-        columns = [Made(definition.name, remove_numbers(definition.expr.text)) for definition in definitions]
+        columns = [ColumnExpression(definition.name, remove_numbers(definition.expr.text)) for definition in definitions]
         computed = [column for column in columns if column.expression != column.column]
         is_unused_window = operator.behaviour is Behaviour.WINDOW and not definitions
         decided = [] if is_unused_window else [remove_numbers(expression.text) for expression in _list_deciding_expressions(operator)]

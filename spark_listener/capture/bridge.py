@@ -148,7 +148,7 @@ class Bridge:
         return self._java.checkpoint(frame)
 
     def handed_over(self, frame: Any) -> Any | None:
-        """The replacement for the RDD of a JVM frame (`HandedOver.java`), or None."""
+        """The replacement for the RDD of a JVM frame (`FrameHandover.java`), or None."""
         return self._java.handedOver(frame)
 
     def parts(self, handed: Any, base: int, capture: str) -> str:

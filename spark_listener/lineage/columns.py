@@ -66,7 +66,7 @@ class _TooLargeError(Exception):
     """The columns of the plan would take too long to follow."""
 
 
-class _Known(dict[int, _Dependencies]):
+class _AttributeSources(dict[int, _Dependencies]):
     """The sources of each attribute. Reads are counted and limited, because a column may depend on thousands of fields."""
 
     fields_read = 0
@@ -120,7 +120,7 @@ def _without_rows(fields: Mapping[Field, frozenset[Step]]) -> dict[Field, frozen
 def _followed(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
     operators = list(_children_first(name_table_columns(plan.get("operators") or (), plan.get("sources") or ())))
     loops = {operator["loop"]: operator for operator in operators if operator.get("loop") is not None and operator.get("defines")}
-    known, whole, known_only = _walked(operators, sources, _Known())
+    known, whole, known_only = _walked(operators, sources, _AttributeSources())
     for _ in range(_MOST_ROUNDS if loops else 0):
         begun = _of_loops(operators, loops, known)
         if begun.items() <= known.items():
@@ -141,9 +141,11 @@ def _followed(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
     return ColumnLineage(columns, _frozen(whole))
 
 
-def _walked(operators: Sequence[Mapping[str, Any]], sources: Sources, begun: _Known) -> tuple[_Known, _Dependencies, _Dependencies]:
+def _walked(
+    operators: Sequence[Mapping[str, Any]], sources: Sources, begun: _AttributeSources
+) -> tuple[_AttributeSources, _Dependencies, _Dependencies]:
     """The sources of each attribute, the fields that decide about rows, and the columns that are only tested for null."""
-    known, whole, known_only = _Known(begun), dict[Field, set[Step]](), dict[Field, set[Step]]()
+    known, whole, known_only = _AttributeSources(begun), dict[Field, set[Step]](), dict[Field, set[Step]]()
     known.count(begun.fields_read)
     by_id = {operator["id"]: operator for operator in operators}
     for operator in operators:
@@ -153,9 +155,11 @@ def _walked(operators: Sequence[Mapping[str, Any]], sources: Sources, begun: _Kn
     return known, whole, known_only
 
 
-def _of_loops(operators: Sequence[Mapping[str, Any]], loops: Mapping[Any, Mapping[str, Any]], known: _Known) -> _Known:
+def _of_loops(
+    operators: Sequence[Mapping[str, Any]], loops: Mapping[Any, Mapping[str, Any]], known: _AttributeSources
+) -> _AttributeSources:
     """A reference to the recursion around it has the columns of that recursion, as far as they are known."""
-    found = _Known()
+    found = _AttributeSources()
     found.count(known.fields_read)
     for reference in operators:
         defined = loops.get(reference.get("loop"), {}).get("defines") or ()
@@ -186,7 +190,7 @@ def column_accesses(plan: Mapping[str, Any], sources: Sources) -> Mapping[Field,
     return {field: frozenset(ways) for field, ways in sorted(accesses.items())}
 
 
-def _refer(reference: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]], known: _Known) -> None:
+def _refer(reference: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]], known: _AttributeSources) -> None:
     """A reference to a common table expression has new attributes for the columns of the definition."""
     for child in reference.get("children") or ():
         defined = by_id.get(child, {}).get("columns") or ()
@@ -195,7 +199,9 @@ def _refer(reference: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]],
                 known.setdefault(column["attr"], known[there["attr"]])
 
 
-def _visit(operator: Mapping[str, Any], known: _Known, whole: _Dependencies, known_only: _Dependencies, sources: Sources) -> None:
+def _visit(
+    operator: Mapping[str, Any], known: _AttributeSources, whole: _Dependencies, known_only: _Dependencies, sources: Sources
+) -> None:
     """`known_only`: fields that a filter only tests for null, like the tests that Spark adds for join and filter columns."""
     if operator.get("op") == "Scan":
         _scan(operator, known, whole, sources.get(operator.get("source"), ()))
@@ -216,7 +222,7 @@ def _visit(operator: Mapping[str, Any], known: _Known, whole: _Dependencies, kno
         _decide(operator, subtype, known, whole, known_only)
 
 
-def _decide(operator: Mapping[str, Any], subtype: str, known: _Known, whole: _Dependencies, known_only: _Dependencies) -> None:
+def _decide(operator: Mapping[str, Any], subtype: str, known: _AttributeSources, whole: _Dependencies, known_only: _Dependencies) -> None:
     """Add the fields by which an operator decides about rows: the columns that it reads, and the fields in its condition."""
     condition = operator.get("condition") or {}
     for part in _conjuncts(condition):
@@ -240,7 +246,7 @@ def _conjuncts(condition: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield part
 
 
-def _reads(expression: Mapping[str, Any], known: _Known) -> Iterator[_Dependencies]:
+def _reads(expression: Mapping[str, Any], known: _AttributeSources) -> Iterator[_Dependencies]:
     """The columns in an expression, and the fields of columns."""
     if (within := _within(expression, known)) is not None:
         yield within
@@ -251,7 +257,7 @@ def _reads(expression: Mapping[str, Any], known: _Known) -> Iterator[_Dependenci
             yield from _reads(argument, known)
 
 
-def _define(operator: Mapping[str, Any], known: _Known) -> None:
+def _define(operator: Mapping[str, Any], known: _AttributeSources) -> None:
     """Add the columns that an operator computes."""
     defined: dict[int, _Dependencies] = {}
     for definition in operator.get("defines") or ():
@@ -266,7 +272,7 @@ def _define(operator: Mapping[str, Any], known: _Known) -> None:
     known.update(defined)
 
 
-def _scan(operator: Mapping[str, Any], known: _Known, whole: _Dependencies, read: _Read) -> None:
+def _scan(operator: Mapping[str, Any], known: _AttributeSources, whole: _Dependencies, read: _Read) -> None:
     for column in operator.get("columns") or ():
         known.count(1 if isinstance(read, Fields) else len(read))
         if isinstance(read, Fields):
@@ -282,7 +288,7 @@ def _scan(operator: Mapping[str, Any], known: _Known, whole: _Dependencies, read
         whole.setdefault(field, set()).update(steps)
 
 
-def _opaque(operator: Mapping[str, Any], known: _Known) -> None:
+def _opaque(operator: Mapping[str, Any], known: _AttributeSources) -> None:
     """The columns of an opaque operator: each may depend on every column that it sees."""
     made = operator.get("makes") or ()
     sees: list[Mapping[str, Any]] = [{"fn": "attr", "attr": attribute} for attribute in operator.get("sees") or ()]
@@ -294,7 +300,7 @@ def _opaque(operator: Mapping[str, Any], known: _Known) -> None:
         known.update({column["attr"]: seen for column in made})
 
 
-def _all_of(expressions: Iterable[Mapping[str, Any]], masking: bool, indirect: str | None, known: _Known) -> _Dependencies:
+def _all_of(expressions: Iterable[Mapping[str, Any]], masking: bool, indirect: str | None, known: _AttributeSources) -> _Dependencies:
     """The sources of a function's result, given those of its arguments."""
     found: _Dependencies = {}
     for expression in expressions:
@@ -307,7 +313,7 @@ def _collect(
     subtype: str,
     masking: bool,
     indirect: str | None,
-    known: _Known,
+    known: _AttributeSources,
     into: _Dependencies,
 ) -> None:
     function = str(expression.get("fn", ""))
@@ -334,7 +340,7 @@ def _collect(
         _collect(expression["filter"], subtype, masking, indirect or "CONDITIONAL", known, into)
 
 
-def _within(expression: Mapping[str, Any], known: _Known) -> _Dependencies | None:
+def _within(expression: Mapping[str, Any], known: _AttributeSources) -> _Dependencies | None:
     """The path of a field within an unchanged column of a dataset; None for any other expression."""
     path: list[str] = []
     subtype = "IDENTITY"

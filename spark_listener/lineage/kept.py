@@ -22,7 +22,7 @@ UNKNOWN: Field = ("", "", "")  # a source of columns in plans that were too larg
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RowSources:
     """The sources of each column of some rows, by position, and the fields that decide about rows."""
 
     columns: Sequence[Steps]
@@ -39,7 +39,7 @@ class KeptColumns:
 
     _known: dict[int, tuple[Steps, Steps]] = field(default_factory=dict)
 
-    def of_plan(self, plan: Mapping[str, Any]) -> Made:
+    def of_plan(self, plan: Mapping[str, Any]) -> RowSources:
         """The sources of the rows of a plan."""
         from headwater.spark_listener.lineage.datasets import sources_of  # loaded on demand: most programs keep no rows
 
@@ -47,8 +47,8 @@ class KeptColumns:
         output = [{"name": place, "attr": column["attr"]} for place, column in enumerate(plan.get("output") or ())]
         found = column_lineage({**plan, "sink": {"columns": output}}, sources_of(plan))
         if found.too_large:
-            return Made([{UNKNOWN: frozenset()}] * len(output), {})
-        return Made([found.columns[column["name"]] for column in output], found.dataset)
+            return RowSources([{UNKNOWN: frozenset()}] * len(output), {})
+        return RowSources([found.columns[column["name"]] for column in output], found.dataset)
 
     def keep(self, attributes: Iterable[int], columns: Iterable[Steps], rows: Steps) -> None:
         """Keep the sources of some attributes, by position."""

@@ -15,7 +15,7 @@ from pyspark.serializers import AutoBatchedSerializer, BatchedSerializer, CPickl
 
 
 class Noting(Serializer):
-    """Reads records by `inner`, and notes the sizes of batches if `AsRead` writes one result for each."""
+    """Reads records by `inner`, and notes the sizes of batches if `SourceBatches` writes one result for each."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -33,7 +33,7 @@ class Noting(Serializer):
             yield records
 
 
-class AsRead(BatchedSerializer):
+class SourceBatches(BatchedSerializer):
     """Writes records in the batches in which their source records were read."""
 
     def __init__(self, read: Noting) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.spark_listener.rdd_records.calls import call_site
-from headwater.spark_listener.rdd_records.known import Known, Refused
+from headwater.spark_listener.rdd_records.known import Refused, TrackedRdd
 from headwater.spark_listener.rdd_records.operators import rows_made
 from headwater.spark_listener.rdd_records.program import VALUE, Program, inner, pipelined, tapped
 from headwater.spark_listener.rdd_records.starts import Carried
@@ -23,7 +23,7 @@ from headwater.spark_listener.settings import Mode
 
 
 @dataclass(frozen=True, slots=True)
-class HandedOver:
+class FrameHandover:
     """The RDD of a DataFrame for the program. `rdd` is None for the program's own RDD, because of `refused`.
 
     `plan` is the JVM's plan of the DataFrame, if it was planned here.
@@ -34,23 +34,23 @@ class HandedOver:
     refused: Refused | None
 
 
-def rdd_of(program: Program, bridge: Any, frame: Any) -> HandedOver | None:
+def rdd_of(program: Program, bridge: Any, frame: Any) -> FrameHandover | None:
     """The RDD of a DataFrame with the references of its rows. None if records of DataFrames are not captured.
 
     Spark runs shuffles when the RDD is requested, and so does this.
     """
     if program.sparing is not None:
-        return HandedOver(None, None, Refused(str(Mode.AUTO), "rows are not followed from DataFrames to RDDs; mode active does it"))
+        return FrameHandover(None, None, Refused(str(Mode.AUTO), "rows are not followed from DataFrames to RDDs; mode active does it"))
     program.frames_run()
     java = bridge.handed_over(frame._jdf)  # noqa: SLF001  # there is no public way to the JVM's object
     if java is None:
         return None
     rows = java.rows()
     if rows is None:
-        return HandedOver(None, None, Refused("DataFrame.rdd", str(java.reason())))
+        return FrameHandover(None, None, Refused("DataFrame.rdd", str(java.reason())))
     base = program.recording.plan(lambda base, capture: json.loads(bridge.parts(java, base, capture)))
     if base is None:
-        return HandedOver(None, None, Refused("DataFrame.rdd", "too many DataFrames became RDDs"))
+        return FrameHandover(None, None, Refused("DataFrame.rdd", "too many DataFrames became RDDs"))
     from pyspark import RDD
     from pyspark.serializers import BatchedSerializer, CPickleSerializer
 
@@ -60,7 +60,7 @@ def rdd_of(program: Program, bridge: Any, frame: Any) -> HandedOver | None:
     top = program.recording.operator("RDD", _text("rdd"), [base], behaviour="defines", defines=[made])
     operators = tuple(number if number >= FIRST else base + number for number in map(int, java.operators()))
     start = Carried("record", [len(operators)])
-    return HandedOver(program.mark(pipelined(pairs, start), Known(operators, start, reads=False, top=top)), java.optimized(), None)
+    return FrameHandover(program.mark(pipelined(pairs, start), TrackedRdd(operators, start, reads=False, top=top)), java.optimized(), None)
 
 
 def frame_of(program: Program, bridge: Any, rows: Any, frame: Any) -> Any:

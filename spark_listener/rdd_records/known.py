@@ -38,7 +38,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class TrackedRdd:
     """An RDD with one reference for each record of each of `operators`. `top` made it.
 
     `start` provides the references; it comes before the functions of the stage (`reads`) or among them.

@@ -375,8 +375,8 @@ def _sorted(program: Program, rdds: Sequence[Any], given: tuple[Any, ...]) -> St
         partitions = rdds[0]._defaultReducePartitions()  # noqa: SLF001  # what sortByKey itself asks
     if partitions != 1:
         return program.carried(rdds, "pair")
-    from headwater.spark_listener.rdd_records.taps import OfKey
+    from headwater.spark_listener.rdd_records.taps import KeyFunction
 
     step = program.carried(rdds, "record")
-    key = OfKey(asked["keyfunc"]) if "keyfunc" in asked else itemgetter(0)
+    key = KeyFunction(asked["keyfunc"]) if "keyfunc" in asked else itemgetter(0)
     return replace(step, more={**asked, "keyfunc": key}) if isinstance(step, Step) else step

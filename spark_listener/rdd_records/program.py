@@ -19,13 +19,13 @@ from headwater.spark_listener.rdd_records.checked import Checked
 from headwater.spark_listener.rdd_records.chosen import Chosen, Wanted
 from headwater.spark_listener.rdd_records.known import KNOWN as _KNOWN
 from headwater.spark_listener.rdd_records.known import PERSISTED as _PERSISTED
-from headwater.spark_listener.rdd_records.known import SIDES, Known, NotListedError, Refused, Step
+from headwater.spark_listener.rdd_records.known import SIDES, NotListedError, Refused, Step, TrackedRdd
 from headwater.spark_listener.rdd_records.placed import Placed, Pulling
 from headwater.spark_listener.rdd_records.source_files import SourceFiles
 from headwater.spark_listener.rdd_records.sources import FileSource
 from headwater.spark_listener.rdd_records.sparing import Sparing
 from headwater.spark_listener.rdd_records.starts import Carried, Keyed, Numbered, Parted, Start
-from headwater.spark_listener.rdd_records.taps import Carrying, Gathering, Grouping, Kept, Report, Tap, Written
+from headwater.spark_listener.rdd_records.taps import Carrying, Gathering, Grouping, PersistedRows, Report, Tap, Written
 from headwater.spark_listener.rdd_records.whole_files import WholeFiles
 from headwater.spark_listener.recording import Recording, SegmentReport
 
@@ -68,7 +68,7 @@ class Program:
         self.recording = Recording(folder, limit)
         self.sparing = sparing
         self.files = SourceFiles(self.recording, files_read, bytes_read, sparing)
-        self._awaited: dict[int, tuple[Any, Known, list[Any]]] = {}  # facts about DataFrames that no query has read yet
+        self._awaited: dict[int, tuple[Any, TrackedRdd, list[Any]]] = {}  # facts about DataFrames that no query has read yet
         self._marked: weakref.WeakSet[Any] = weakref.WeakSet()  # of RDDs
         self._reports = reports_to(context, self._add_report)
 
@@ -77,14 +77,14 @@ class Program:
 
     # facts about RDDs
 
-    def of(self, rdd: Any) -> Known | Refused:
+    def of(self, rdd: Any) -> TrackedRdd | Refused:
         """The known facts about the records that a function over `rdd` receives."""
         if (full := self._full()) is not None:
             return full
         if _is_pipelined(rdd) and not _pipelines(rdd):
-            persisted: Known | Refused | None = getattr(rdd, _PERSISTED, None)
+            persisted: TrackedRdd | Refused | None = getattr(rdd, _PERSISTED, None)
             return persisted or Refused("persist", "it was computed before it was persisted, or has resources of its own")
-        known: Known | Refused | None = getattr(rdd, _KNOWN, None)
+        known: TrackedRdd | Refused | None = getattr(rdd, _KNOWN, None)
         if known is None:
             return Refused("RDD", "it is not known what made it")
         return known
@@ -93,9 +93,9 @@ class Program:
         reached = self.recording.bound_reached
         return None if reached is None else Refused("capture", reached)
 
-    def mark(self, rdd: Any, known: Known | Refused) -> Any:
+    def mark(self, rdd: Any, known: TrackedRdd | Refused) -> Any:
         """Set the facts about an RDD, and return the RDD."""
-        if isinstance(known, Known) and known.width > _MOST_REFERENCES:
+        if isinstance(known, TrackedRdd) and known.width > _MOST_REFERENCES:
             known = Refused(self._name(), f"its records are made of more than {_MOST_REFERENCES} relations")
         setattr(rdd, _KNOWN, known)
         self._marked.add(rdd)
@@ -103,7 +103,7 @@ class Program:
 
     def marked(self) -> list[Any]:
         """The live RDDs with known facts, in the order in which the program made them."""
-        there = [(known.top, rdd) for rdd in list(self._marked) if isinstance(known := self.of(rdd), Known)]
+        there = [(known.top, rdd) for rdd in list(self._marked) if isinstance(known := self.of(rdd), TrackedRdd)]
         return [rdd for _, rdd in sorted(there, key=lambda each: each[0])]
 
     def refuse(self, rdd: Any, reason: str, operator: str | None = None) -> Any:
@@ -119,7 +119,7 @@ class Program:
         scan = self._scan()
         start = WholeFiles() if source.whole else Numbered()
         self.files.add(scan, rdd, source, start)
-        return self.mark(rdd, Known((scan,), start, reads=True, top=scan))
+        return self.mark(rdd, TrackedRdd((scan,), start, reads=True, top=scan))
 
     def local_rows(self, rdd: Any, partitions: int, data: Any = ()) -> Any:
         """An RDD of the program's own rows, made by `parallelize` from `data`."""
@@ -135,18 +135,18 @@ class Program:
         self.recording.source(scan, path=path, format="local", options={}, columns=[], partition_columns=[], files=files, splits=[])
         start = Numbered()
         if not _is_pipelined(rdd):
-            return self.mark(rdd, Known((scan,), start, reads=True, top=scan))
-        return self.mark(pipelined(rdd, start), Known((scan,), start, reads=False, top=scan))
+            return self.mark(rdd, TrackedRdd((scan,), start, reads=True, top=scan))
+        return self.mark(pipelined(rdd, start), TrackedRdd((scan,), start, reads=False, top=scan))
 
     def _scan(self) -> int:
         return self.recording.operator("Scan", self._text(), (), behaviour="source", columns=[{**VALUE, "type": "string"}])
 
-    def runs(self, rdd: Any, known: Known) -> None:
+    def runs(self, rdd: Any, known: TrackedRdd) -> None:
         """The recording below an RDD with the facts `known` is about to go into a capture."""
         self.files.reads(rdd)
         self.recording.count([known.top])
 
-    def will_run(self, rdd: Any, known: Known) -> None:
+    def will_run(self, rdd: Any, known: TrackedRdd) -> None:
         """The same at the start of a DataFrame's query, because only then Spark lists files. See `completed`."""
         held = [rdds.alive() for rdds in self.recording.counts_below([known.top]) if isinstance(rdds, _Partitions)]
         self._awaited[known.top] = rdd, known, held
@@ -177,7 +177,7 @@ class Program:
         if isinstance(known, Refused):
             return self.mark(made, known)
         top = operator or self.recording.operator("RDD", self._text(), [known.top], behaviour="generates", reads=[ATTR])
-        return self.mark(made, Known(known.operators, known.start, known.reads, top))
+        return self.mark(made, TrackedRdd(known.operators, known.start, known.reads, top))
 
     def grouped(self, sides: Sequence[Any]) -> Step | Refused:
         """RDDs of pairs become groups: a record for each key, made of all pairs with the key."""
@@ -199,7 +199,7 @@ class Program:
 
         def finish(made: Any) -> Any:
             start = Keyed(self._boundary("check", operator, [{"role": "key"}, {"role": "check"}], _Partitions(made)))
-            return self.mark(_made_of(sides, pipelined(made, start)), Known((operator,), start, reads=False, top=operator))
+            return self.mark(_made_of(sides, pipelined(made, start)), TrackedRdd((operator,), start, reads=False, top=operator))
 
         return Step(taps, finish)
 
@@ -230,7 +230,7 @@ class Program:
             for side, one in zip(sides, taps, strict=True):
                 if made is one:  # a transformation without work returns its argument
                     return side
-            return self.mark(_made_of(sides, pipelined(made, start)), Known(operators, start, reads=False, top=operator))
+            return self.mark(_made_of(sides, pipelined(made, start)), TrackedRdd(operators, start, reads=False, top=operator))
 
         return Step(taps, finish)
 
@@ -255,7 +255,7 @@ class Program:
 
         def finish(made: Any) -> Any:
             start = Parted(together=together)
-            return self.mark(pipelined(made, start), Known((operator,), start, reads=False, top=operator))
+            return self.mark(pipelined(made, start), TrackedRdd((operator,), start, reads=False, top=operator))
 
         return Step([tap], finish)
 
@@ -286,7 +286,7 @@ class Program:
         tap = tapped(rdd, Pulling(about.start, inner(rdd), start, reads=about.reads))
 
         def finish(made: Any) -> Any:
-            return self.mark(pipelined(made, start), Known((operator,), start, reads=False, top=operator))
+            return self.mark(pipelined(made, start), TrackedRdd((operator,), start, reads=False, top=operator))
 
         return Step([tap], finish)
 
@@ -310,8 +310,8 @@ class Program:
         operator = self.recording.operator("RDD", self._text(), [known.top], behaviour="kept")
         report = self._boundary("rows", operator, [{"role": "ref", "operator": one} for one in known.operators], _Partitions(rdd))
         rdd._headwater_plain = rdd.func  # noqa: SLF001  # ours
-        rdd.func = Kept(known.start, rdd.func, report, reads=known.reads)
-        setattr(rdd, _PERSISTED, Known((operator,), Numbered(), reads=True, top=operator))
+        rdd.func = PersistedRows(known.start, rdd.func, report, reads=known.reads)
+        setattr(rdd, _PERSISTED, TrackedRdd((operator,), Numbered(), reads=True, top=operator))
 
     def unpersisted(self, rdd: Any) -> None:
         """An RDD is no longer persisted: later results come from its functions again."""
@@ -319,7 +319,7 @@ class Program:
         if plain is not None and _pipelines(rdd):
             rdd.func = plain
 
-    def saved(self, rdd: Any, written: type[Written | Kept] = Written) -> tuple[Any, int] | Refused:
+    def saved(self, rdd: Any, written: type[Written | PersistedRows] = Written) -> tuple[Any, int] | Refused:
         """The RDD to write in place of another, and the sink's boundary. `written` records it: as text, or one row for each record."""
         all_known = self.known([rdd])
         if isinstance(all_known, Refused):
@@ -332,7 +332,7 @@ class Program:
         return tapped(rdd, written(known.start, inner(rdd), report, reads=known.reads)), report.boundary
 
     def chosen(
-        self, rdd: Any, known: Known, wanted: Wanted | None, keep: Sequence[Callable[[Any], Any]], kind: type[Chosen] = Chosen
+        self, rdd: Any, known: TrackedRdd, wanted: Wanted | None, keep: Sequence[Callable[[Any], Any]], kind: type[Chosen] = Chosen
     ) -> Any:
         """The records of an RDD that are made of `wanted` ones and that `keep` accepts, or the sources of these records."""
         if known.reads and known.top in known.operators:  # its records have numbers
@@ -342,12 +342,12 @@ class Program:
     def close(self) -> None:
         self.recording.close()
 
-    def known(self, rdds: Sequence[Any], *, sends: bool = False) -> list[Known] | Refused:
+    def known(self, rdds: Sequence[Any], *, sends: bool = False) -> list[TrackedRdd] | Refused:
         """The facts about RDDs with records to tap, or the reason to refuse them.
 
         `sends`: the tap sends references with the records.
         """
-        found: list[Known] = []
+        found: list[TrackedRdd] = []
         for rdd in rdds:
             known = self.of(rdd)
             if isinstance(known, Refused):
@@ -413,12 +413,12 @@ def _batched_alike(rdd: Any, tap: Any) -> Any:
     """A tap over an RDD that writes its records in the RDD's own batches."""
     from pyspark.serializers import AutoBatchedSerializer, CartesianDeserializer
 
-    from headwater.spark_listener.rdd_records.batches import AsIfBare, AsRead, Noting
+    from headwater.spark_listener.rdd_records.batches import AsIfBare, Noting, SourceBatches
 
     plain = rdd.prev if isinstance(inner(rdd), Start) else rdd  # if our function between only removes references
     if inner(plain) is None and not isinstance(plain._jrdd_deserializer, CartesianDeserializer):  # noqa: SLF001  # its batches are large
         read = Noting(plain._jrdd_deserializer)  # noqa: SLF001  # PySpark has no other way to ask
-        tap._prev_jrdd_deserializer, tap._jrdd_deserializer = read, AsRead(read)  # noqa: SLF001  # nor to say
+        tap._prev_jrdd_deserializer, tap._jrdd_deserializer = read, SourceBatches(read)  # noqa: SLF001  # nor to say
     elif isinstance(rdd.ctx.serializer, AutoBatchedSerializer):  # otherwise batches have the same number of records with references
         tap._jrdd_deserializer = AsIfBare()  # noqa: SLF001
     return tap

@@ -10,7 +10,7 @@ from typing import Any
 from headwater.spark_listener.rdd import SavedRDD
 from headwater.spark_listener.rdd_records.known import NotListedError, Refused
 from headwater.spark_listener.rdd_records.program import ATTR, Program
-from headwater.spark_listener.rdd_records.taps import Kept, Written
+from headwater.spark_listener.rdd_records.taps import PersistedRows, Written
 from headwater.spark_listener.recording import Written as WrittenFile
 
 _FORMATS = {"saveAsTextFile": "text", "saveAsPickleFile": "pickle", "saveAsSequenceFile": "sequence"}
@@ -22,7 +22,7 @@ def begin_save(program: Program, saved: SavedRDD, rdd: Any) -> SavedRDD:
     if saved.operation not in _FORMATS:
         return replace(saved, refused={"operator": saved.operation, "reason": "records that it writes are not captured", "kind": "refused"})
     try:
-        found = program.saved(rdd, Written if saved.operation == "saveAsTextFile" else Kept)
+        found = program.saved(rdd, Written if saved.operation == "saveAsTextFile" else PersistedRows)
     except NotListedError:
         found = Refused(saved.operation, "Spark could not list the files that it reads")
     if isinstance(found, Refused):

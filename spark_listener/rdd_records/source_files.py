@@ -13,7 +13,7 @@ from itertools import accumulate, chain
 from typing import Any
 
 from headwater.paths import path_of_pattern
-from headwater.spark_listener.rdd_records.known import KNOWN, LISTED, SIDES, Known, NotListedError
+from headwater.spark_listener.rdd_records.known import KNOWN, LISTED, SIDES, NotListedError, TrackedRdd
 from headwater.spark_listener.rdd_records.sources import FileSource
 from headwater.spark_listener.rdd_records.sparing import LITTLE, Sparing
 from headwater.spark_listener.rdd_records.starts import Numbered
@@ -63,7 +63,7 @@ class SourceFiles:
             seen.append(one)
             known = getattr(one, KNOWN, None)
             try:
-                self.list_of(known.operators if isinstance(known, Known) else ())
+                self.list_of(known.operators if isinstance(known, TrackedRdd) else ())
             except BaseException:
                 for listed in seen:
                     setattr(listed, LISTED, False)

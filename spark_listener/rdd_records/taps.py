@@ -261,7 +261,7 @@ class Recording(Tap):
         self._report.abandon()
 
 
-class Kept(Recording):
+class PersistedRows(Recording):
     """The rows of a persisted or checkpointed RDD, in their order."""
 
     in_batches = False
@@ -356,7 +356,7 @@ class Written(Recording):
         return [array("q", (one for one, count in zip(column, noted, strict=True) for _ in range(count))) for column in references]
 
 
-class OfKey:
+class KeyFunction:
     """The program's function of a record's key, as a function of the record."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:

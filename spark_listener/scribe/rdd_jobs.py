@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.spark_listener.lineage.parents import new_run_id
-from headwater.spark_listener.rdd import Found
+from headwater.spark_listener.rdd import RddSources
 from headwater.spark_listener.redact import redact
 from headwater.spark_listener.scribe.running import TELL_AFTER, is_reader
 from headwater.spark_listener.settings import LeaveOut
@@ -34,7 +34,7 @@ class RddJob:
     started: float  # milliseconds since the epoch
     name: str
     call: str
-    found: Found
+    found: RddSources
     run_id: str
     due: float
     number: int
@@ -73,7 +73,7 @@ class RddJobs:
     def __len__(self) -> int:
         return len(self._jobs)
 
-    def begin(self, event: Mapping[str, Any], found: Found) -> None:
+    def begin(self, event: Mapping[str, Any], found: RddSources) -> None:
         """A job began; its inputs are known."""
         if len(self._jobs) >= _MOST:
             return

@@ -19,7 +19,7 @@ from typing import Any
 from headwater.spark_listener.lineage.column_facets import merge_column_facets
 from headwater.spark_listener.lineage.datasets import Dataset, inputs_of, output_of, source_datasets, unknown_datasets
 from headwater.spark_listener.lineage.facets import facet
-from headwater.spark_listener.lineage.kept import UNKNOWN, KeptColumns, Made, merged
+from headwater.spark_listener.lineage.kept import UNKNOWN, KeptColumns, RowSources, merged
 from headwater.spark_listener.lineage.names import JobNames, job_name
 from headwater.spark_listener.lineage.naming import dataset_at
 from headwater.spark_listener.lineage.parents import new_run_id
@@ -51,7 +51,7 @@ class Stream:
     table: Mapping[str, Any] | None = None  # the output of a connector: a topic, a table
     plan: Mapping[str, Any] = field(default_factory=dict)  # plan of the last batch
     given: Sequence[int] = ()  # the attributes of a batch's rows for the sink
-    made: Made | None = None  # their sources in all batches: a batch's plan lacks a source without new rows
+    made: RowSources | None = None  # their sources in all batches: a batch's plan lacks a source without new rows
     followed: set[str] = field(default_factory=set)  # the sources of each kind of plan in `made`
     held: list[tuple[Mapping[str, Any], Any]] = field(default_factory=list)  # ended queries that wait for the sources of their rows
     offsets: dict[str, Any] = field(default_factory=dict)  # the offset of each source
@@ -131,7 +131,7 @@ class Stream:
         made = kept.of_plan(plan)
         if self.made is not None and len(self.made.columns) == len(made.columns):
             columns = [merged(both) for both in zip(self.made.columns, made.columns, strict=True)]
-            made = Made(columns, merged([self.made.rows, made.rows]))
+            made = RowSources(columns, merged([self.made.rows, made.rows]))
         self.made = made
         kept.keep(self.given, made.columns, made.rows)
 

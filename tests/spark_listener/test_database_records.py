@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.errors import UnsupportedError
 from headwater.graph.storage import Remote
-from headwater.graph.storage.tables import RowsAsked
+from headwater.graph.storage.tables import RowRequest
 from headwater.graph.trace import Semantics
 from headwater.spark_listener.capture import Bridge
 from tests.databases import PASSWORD, USER, Postgres, postgres, postgres_driver
@@ -288,7 +288,7 @@ def test_groups_over_a_table_are_written_whatever_a_trace_may_take(shop: Shop) -
 
 def test_a_manifest_that_names_what_the_database_knows_of_itself_reads_nothing(shop: Shop) -> None:
     remote = shop.remote(shop.server.root(seconds=3))
-    asked = RowsAsked(key="oid", keys=[10], columns=[("rolpassword", "string")])
+    asked = RowRequest(key="oid", keys=[10], columns=[("rolpassword", "string")])
     for name in ("pg_catalog.pg_authid", "information_schema.tables", "pg_toast.pg_toast_1255"):
         table = remote.table(f"{shop.server.namespace}/shop.{name}")
         with pytest.raises(UnsupportedError, match="of the database itself"):

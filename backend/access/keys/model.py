@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from headwater.graph.access.rights import Rights, Within, kept_rights
+from headwater.graph.access.rights import NamespacesByScope, Rights, kept_rights
 from headwater.graph.access.scopes import Scope
 
 
@@ -27,7 +27,7 @@ class NamedKey:
     expires: float | None
     revoked: float | None
     used: float | None
-    within: Within = field(default_factory=dict, hash=False)
+    within: NamespacesByScope = field(default_factory=dict, hash=False)
 
     @property
     def rights(self) -> Rights:

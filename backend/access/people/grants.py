@@ -41,7 +41,7 @@ from urllib.parse import urlsplit
 from headwater.backend.access.keys import is_tenant
 from headwater.backend.home.settings import DEFAULT_TENANT
 from headwater.errors import ConfigurationError, InvalidInputError
-from headwater.graph.access.rights import NOTHING, Rights, Within, rights_of
+from headwater.graph.access.rights import NOTHING, NamespacesByScope, Rights, rights_of
 from headwater.graph.access.scopes import ROLES, Scope
 
 _KEYS = {"issuer", "client", "secret_file", "url", "audiences", "scopes", "grant", "signed_out"}
@@ -62,7 +62,7 @@ class Grant:
     value: str
     scopes: frozenset[Scope]
     tenant: str
-    within: Within = field(default_factory=dict, hash=False)
+    within: NamespacesByScope = field(default_factory=dict, hash=False)
 
     @property
     def rights(self) -> Rights:
@@ -86,7 +86,7 @@ class Person:
     name: str
     tenant: str
     scopes: frozenset[Scope]
-    within: Within = field(default_factory=dict, hash=False)
+    within: NamespacesByScope = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class TokenError(KeyRequiredError):
 
 
 @dataclass(slots=True)
-class _Known:
+class _IssuerState:
     """The issuer's metadata and keys, and the time of the answer."""
 
     document: dict[str, Any] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Issuer:
     def __init__(self, rules: Rules, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.rules = rules
         self._clock = clock
-        self._known = _Known()
+        self._known = _IssuerState()
         self._lock = Lock()
         self._tried = float("-inf")
         self._fault = "it was not asked yet"
@@ -82,7 +82,7 @@ class Issuer:
                 with _client() as client:
                     document = _document(client, self.rules.issuer)
                     keys = _keys(_json(client, _endpoint(document, "jwks_uri")))
-                self._known = _Known(document, keys, self._clock())
+                self._known = _IssuerState(document, keys, self._clock())
             except (httpx.HTTPError, ValueError) as error:
                 self._fault = str(error) or type(error).__name__
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from headwater.backend.audit.lines import Entry, Found, Wanted
+from headwater.backend.audit.lines import Entry, MatchingEntries, Wanted
 from headwater.backend.audit.shared.chains import entry_of, instant
 from headwater.backend.ingest.log.postgres.address import Questions
 
@@ -26,7 +26,7 @@ _FITTING = """
     (SELECT at, chain, number, (SELECT count(*) FROM latest), NULL FROM latest ORDER BY at, chain, number LIMIT 1)"""
 
 
-def latest_shared(questions: Questions, wanted: Wanted, most: int, *, within: int | None = None) -> Found:
+def latest_shared(questions: Questions, wanted: Wanted, most: int, *, within: int | None = None) -> MatchingEntries:
     """Return the latest entries that pass, earliest first, each with its `chain` and `number`. `within` is about the most lines to read.
 
     Raises:
@@ -55,7 +55,7 @@ def latest_shared(questions: Questions, wanted: Wanted, most: int, *, within: in
         if len(found) >= most or is_whole or (within is not None and seen >= within):
             more = len(found) >= most or not is_whole
             earliest = found[-1]["at"] if len(found) >= most else at
-            return Found(tuple(reversed(found)), damaged, left_at=datetime.fromisoformat(earliest) if more else None)
+            return MatchingEntries(tuple(reversed(found)), damaged, left_at=datetime.fromisoformat(earliest) if more else None)
 
 
 def _entry(line: bytes, chain: str, number: int) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class _Head:
 
 
 @dataclass(slots=True)
-class _Read:
+class _AuditFacts:
     """The facts collected from all lines."""
 
     found: Verified = field(default_factory=Verified)
@@ -64,7 +64,7 @@ def verify_shared(address: Address, *, head: str | None = None, most: int | None
         with address.faults():
             # Read one snapshot of the tables: replicas continue writing.
             connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            read = _Read()
+            read = _AuditFacts()
             read.found.whole = True
             for chain, host, number, copied in connection.run(_CHAINS) or ():
                 _follow(connection, read, str(chain), str(host), max(0, int(number) - most) if most is not None else 0)
@@ -80,7 +80,7 @@ def verify_shared(address: Address, *, head: str | None = None, most: int | None
         drop(connection)
 
 
-def _follow(connection: Connection, read: _Read, chain: str, host: str, after: int) -> None:
+def _follow(connection: Connection, read: _AuditFacts, chain: str, host: str, after: int) -> None:
     found, is_linked, count = read.found, False, 0
     before: tuple[int, str] | None = None  # the previous line: its number and digest
     entry: Entry = {}
@@ -130,7 +130,7 @@ def _lines(connection: Connection, chain: str, after: int) -> Iterator[tuple[int
         after = int(rows[-1][0])
 
 
-def _check_link(read: _Read, chain: str, number: int, entry: Entry, before: tuple[int, str] | None, *, is_linked: bool) -> bool:
+def _check_link(read: _AuditFacts, chain: str, number: int, entry: Entry, before: tuple[int, str] | None, *, is_linked: bool) -> bool:
     """Compare a link with the previous line. Returns whether this line, or one before it, has a link."""
     if "prev" not in entry:
         if is_linked:
@@ -143,7 +143,7 @@ def _check_link(read: _Read, chain: str, number: int, entry: Entry, before: tupl
     return True
 
 
-def _stated(read: _Read, chain: str, number: int, entry: Entry) -> list[_Head]:
+def _stated(read: _AuditFacts, chain: str, number: int, entry: Entry) -> list[_Head]:
     """Return the statements of a line about the ends of chains."""
     if entry.get("what") == REMOVED:
         for of, up_to, link in _triples(entry.get("removed")):
@@ -163,7 +163,7 @@ def _triples(stated: object) -> list[tuple[str, int, str]]:
     return found
 
 
-def _compare(connection: Connection, read: _Read, heads: Sequence[_Head]) -> None:
+def _compare(connection: Connection, read: _AuditFacts, heads: Sequence[_Head]) -> None:
     """Compare stated ends with the existing lines."""
     if not heads:
         return
@@ -181,7 +181,7 @@ def _compare(connection: Connection, read: _Read, heads: Sequence[_Head]) -> Non
             _report(read, head.chain, head.number, f"it is not the line that line {head.by} of chain {head.of} states")
 
 
-def _judge_missing(read: _Read) -> None:
+def _judge_missing(read: _AuditFacts) -> None:
     """Report the latest stated end of each chain that is missing, unless it was removed as too old."""
     latest: dict[str, _Head] = {}
     for head in read.missing:
@@ -191,7 +191,7 @@ def _judge_missing(read: _Read) -> None:
         _report(read, head.chain, head.number, f"it is gone, and line {head.by} of chain {head.of} states that it was there")
 
 
-def _judge_beginnings(connection: Connection, read: _Read) -> None:
+def _judge_beginnings(connection: Connection, read: _AuditFacts) -> None:
     """Report chains whose first line links to lines that are missing without a record of their removal."""
     for chain, (number, link) in read.beginnings.items():
         if link is None and number == 1:
@@ -209,7 +209,7 @@ def _judge_beginnings(connection: Connection, read: _Read) -> None:
             _report(read, chain, number, "the lines before it are gone, and no line says so")
 
 
-def _report(read: _Read, chain: str, number: int, reason: str) -> None:
+def _report(read: _AuditFacts, chain: str, number: int, reason: str) -> None:
     read.found.report_break(Break(f"chain {chain}", number, reason))
 
 

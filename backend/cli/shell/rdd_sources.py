@@ -12,7 +12,7 @@ import numpy as np
 
 from headwater.graph.records.decode import Longs
 from headwater.spark_listener.capture.read_again import ReadAgain
-from headwater.spark_listener.rdd_records.known import Known
+from headwater.spark_listener.rdd_records.known import TrackedRdd
 from headwater.spark_listener.rdd_records.program import Program
 
 _ORDINAL = 40  # number of bits of a reference for the row; the higher bits are the split
@@ -25,7 +25,7 @@ class RddSources:
     A changed source of the stage is an error. A changed earlier source is a warning, because Spark may still have its records.
     """
 
-    def __init__(self, program: Program, context: Any, known: Known, wanted: Wanted | None) -> None:
+    def __init__(self, program: Program, context: Any, known: TrackedRdd, wanted: Wanted | None) -> None:
         self._program, self._context, self._known, self._wanted = program, context, known, wanted
         self._own: ReadAgain | None = None
         self._below: ReadAgain | None = None

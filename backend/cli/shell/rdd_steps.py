@@ -16,7 +16,7 @@ import numpy as np
 from headwater.errors import UnsupportedError
 from headwater.graph.associations.segment import Segment
 from headwater.graph.records.decode import Longs, decode
-from headwater.spark_listener.rdd_records.known import KNOWN, PERSISTED, SIDES, Known
+from headwater.spark_listener.rdd_records.known import KNOWN, PERSISTED, SIDES, TrackedRdd
 from headwater.spark_listener.rdd_records.program import Program
 
 References = Mapping[int, Longs]  # by operator
@@ -27,7 +27,7 @@ _PLACES = 1 << 40
 class Point:
     """A point of the program: its `operator`, its `rdd`, and in `known` the way in which its records get references."""
 
-    def __init__(self, program: Program, rdd: Any, known: Known) -> None:
+    def __init__(self, program: Program, rdd: Any, known: TrackedRdd) -> None:
         self._recording = program.recording
         self.rdd, self.known, self.operator = rdd, known, known.top
         self.name = program.recording.text(known.top)
@@ -81,7 +81,7 @@ class Points:
         self._by_operator: dict[int, Point] = {}
         for one in _below(rdd):
             for known in (getattr(one, PERSISTED, None), getattr(one, KNOWN, None)):
-                if isinstance(known, Known) and known.operators == (known.top,):
+                if isinstance(known, TrackedRdd) and known.operators == (known.top,):
                     self._by_operator.setdefault(known.top, Point(program, one, known))
 
     def at(self, operator: int) -> Point:
@@ -132,7 +132,7 @@ def outputs_of(program: Program, rdd: Any) -> list[Any]:
     made: dict[int, Any] = {}  # the last RDD of each operator
     inner: set[int] = set()
     for one in program.marked():
-        below = {known.top for each in _below(one) if isinstance(known := getattr(each, KNOWN, None), Known)}
+        below = {known.top for each in _below(one) if isinstance(known := getattr(each, KNOWN, None), TrackedRdd)}
         own = getattr(one, KNOWN).top
         if top in below and own != top:
             made[own] = one

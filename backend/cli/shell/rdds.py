@@ -24,7 +24,7 @@ from headwater.graph.records.decode import Longs
 from headwater.spark_listener.attach import program_of
 from headwater.spark_listener.capture.read_again import changes_named
 from headwater.spark_listener.rdd_records.chosen import MadeOf
-from headwater.spark_listener.rdd_records.known import KNOWN, Known
+from headwater.spark_listener.rdd_records.known import KNOWN, TrackedRdd
 from headwater.spark_listener.rdd_records.program import Program
 
 Wanted = dict[int, Longs]  # by the position of an input among a record's inputs
@@ -42,7 +42,7 @@ class LineageRDD:
     _headwater_raw = True  # see RAW: PySpark's operations use `rdd` of such an argument
 
     def __init__(
-        self, program: Program, points: Points, root: Any, rdd: Any, known: Known, wanted: Callable[[], Wanted] | None,
+        self, program: Program, points: Points, root: Any, rdd: Any, known: TrackedRdd, wanted: Callable[[], Wanted] | None,
         keep: Sequence[Callable[[Any], Any]] = (),
     ) -> None:  # fmt: skip
         self._program, self._points, self._root, self._at, self._known = program, points, root, rdd, known
@@ -161,7 +161,7 @@ class LineageRDD:
             InvalidQueryError: the RDD is not of this stage, or does not come after this position.
         """
         known = getattr(rdd, KNOWN, None)
-        if self._point is None or not isinstance(known, Known) or known.start is not self._known.start:
+        if self._point is None or not isinstance(known, TrackedRdd) or known.start is not self._known.start:
             reason = "An RDD of the same stage can be gone to, from the point where its records come in."
             raise InvalidQueryError(reason, field="rdd", hint="goBack leads to that point.")
         return self._moved(rdd, known, lambda: {0: self._references[0]}, ())
@@ -169,9 +169,9 @@ class LineageRDD:
     # position, and records
 
     @property
-    def _root_known(self) -> Known:
+    def _root_known(self) -> TrackedRdd:
         known = self._program.of(self._root)
-        assert isinstance(known, Known)  # noqa: S101  # `lineage` has seen to it
+        assert isinstance(known, TrackedRdd)  # noqa: S101  # `lineage` has seen to it
         return known
 
     @property
@@ -205,7 +205,7 @@ class LineageRDD:
     def _to(self, point: Point, references: Callable[[], Longs]) -> LineageRDD:
         return self._moved(point.rdd, point.known, lambda: {0: references()}, ())
 
-    def _moved(self, rdd: Any, known: Known, wanted: Callable[[], Wanted] | None, keep: Sequence[Callable[[Any], Any]]) -> LineageRDD:
+    def _moved(self, rdd: Any, known: TrackedRdd, wanted: Callable[[], Wanted] | None, keep: Sequence[Callable[[Any], Any]]) -> LineageRDD:
         return LineageRDD(self._program, self._points, self._root, rdd, known, wanted, keep)
 
     def _way_on(self, point: Point, operator: int, place: int) -> Callable[[], LineageRDD]:
@@ -279,7 +279,7 @@ def lineage_of(rdd: Any) -> LineageRDD:
     if program is None:
         raise UnsupportedError("The records of this program's RDDs are not captured.", hint=_HINT)
     known = program.of(rdd)
-    if not isinstance(known, Known):
+    if not isinstance(known, TrackedRdd):
         raise UnsupportedError(f"The records of this RDD cannot be followed. {known.operator}: {known.reason}.", hint=_HINT)
     return LineageRDD(program, Points(program, rdd), rdd, rdd, known, None)
 

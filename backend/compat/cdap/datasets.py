@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from fastapi import Query
 
 from headwater.backend.compat.cdap.entities import dataset_entity, pipelines_of, program_entity
-from headwater.backend.compat.cdap.request import Ask, Asked, subject_router
+from headwater.backend.compat.cdap.request import Ask, CdapRequest, subject_router
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.stores import Direction
@@ -78,7 +78,7 @@ async def get_lineage(
     }
 
 
-async def _around(ask: Asked, levels: int) -> list[Edge]:
+async def _around(ask: CdapRequest, levels: int) -> list[Edge]:
     """Return the flows of the window around the dataset, upstream and downstream.
 
     Raises:
@@ -102,7 +102,7 @@ async def _around(ask: Asked, levels: int) -> list[Edge]:
     return [edge for _, edge in sorted(found.items())]
 
 
-async def _relations(ask: Asked, edges: Sequence[Edge], jobs: Sequence[str]) -> list[_Relation]:
+async def _relations(ask: CdapRequest, edges: Sequence[Edge], jobs: Sequence[str]) -> list[_Relation]:
     runs = {job: await runs_in(ask, job) for job in jobs}
     written = {
         version.id
@@ -123,7 +123,7 @@ async def _relations(ask: Asked, edges: Sequence[Edge], jobs: Sequence[str]) -> 
     return relations
 
 
-async def runs_in(ask: Asked, job: str) -> list[Node]:
+async def runs_in(ask: CdapRequest, job: str) -> list[Node]:
     """Return the runs of a job that were first stated within the window.
 
     Raises:
@@ -144,7 +144,7 @@ async def runs_in(ask: Asked, job: str) -> list[Node]:
     return found
 
 
-async def _rolled_up(ask: Asked, relations: Sequence[_Relation], pipelines: Mapping[str, str]) -> list[_Relation]:
+async def _rolled_up(ask: CdapRequest, relations: Sequence[_Relation], pipelines: Mapping[str, str]) -> list[_Relation]:
     """Replace jobs by their pipelines, and runs by the runs of these."""
     ids = sorted({node_id(NodeKind.RUN, relation.run) for relation in relations if relation.run})
     parents = {parse_id(run.id)[1][0]: _parent(run) for run in await ask.graph.get(ask.tenant, ids)}

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Query
 
 from headwater.backend.compat.cdap.entities import dataset_entity
-from headwater.backend.compat.cdap.request import Ask, Asked, Directions, subject_router
+from headwater.backend.compat.cdap.request import Ask, CdapRequest, Directions, subject_router
 from headwater.backend.compat.marquez.names import decoded
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import Edge, EdgeKind, NodeKind, node_id, parse_id
@@ -58,7 +58,7 @@ async def get_field(ask: Ask, field: Field, direction: Way) -> dict[str, Any]:
     return body
 
 
-async def column_of(ask: Asked, field: str) -> str:
+async def column_of(ask: CdapRequest, field: str) -> str:
     """The id of a field's column.
 
     Raises:
@@ -70,7 +70,7 @@ async def column_of(ask: Asked, field: str) -> str:
     return column
 
 
-async def steps(ask: Asked, columns: Sequence[str], direction: Direction) -> list[Edge]:
+async def steps(ask: CdapRequest, columns: Sequence[str], direction: Direction) -> list[Edge]:
     """The derivations of columns, one step up or down, that touch the time that is asked for.
 
     Raises:

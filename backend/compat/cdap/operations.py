@@ -15,7 +15,7 @@ from typing import Any
 
 from headwater.backend.compat.cdap.entities import endpoint, pipelines_of, program_entity
 from headwater.backend.compat.cdap.fields import Field, Way, column_of, steps
-from headwater.backend.compat.cdap.request import Ask, Asked, Directions, subject_router
+from headwater.backend.compat.cdap.request import Ask, CdapRequest, Directions, subject_router
 from headwater.backend.ingest.intake.recorded_operations import EndPoint, operations_about, recorded_of
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Edge, NodeKind, node_id, parse_id
@@ -27,7 +27,7 @@ router = subject_router()
 _MOST_RUNS = 200  # of a program, that are looked at for what they recorded
 _TOGETHER = 10  # of these that are in memory at a time: each may have recorded megabytes
 _MOST_OPERATIONS = 20_000  # that a program recorded, of which those about a field are looked for
-Made = tuple[str, str, str]  # a transformation: its name, its description, and the column that it makes
+Transformation = tuple[str, str, str]  # a transformation: its name, its description, and the column that it makes
 
 
 @dataclass(slots=True)
@@ -50,8 +50,8 @@ async def get_operations(ask: Ask, field: Field, direction: Way = Directions.BOT
     return body
 
 
-async def _programs(ask: Asked, edges: Sequence[Edge], field: str, *, incoming: bool) -> list[dict[str, Any]]:
-    by_job: dict[tuple[str | None, bool], dict[Made, set[str]]] = {}
+async def _programs(ask: CdapRequest, edges: Sequence[Edge], field: str, *, incoming: bool) -> list[dict[str, Any]]:
+    by_job: dict[tuple[str | None, bool], dict[Transformation, set[str]]] = {}
     for edge in edges:
         for operation in operations_of(edge):
             made = (operation.subtype or operation.type, operation.description or "", edge.dst)
@@ -72,7 +72,7 @@ async def _programs(ask: Asked, edges: Sequence[Edge], field: str, *, incoming: 
     ]
 
 
-async def recorded_by(ask: Asked, job: str, field: str, *, incoming: bool) -> dict[str, Recorded]:
+async def recorded_by(ask: CdapRequest, job: str, field: str, *, incoming: bool) -> dict[str, Recorded]:
     """Return operations about a field that the latest runs of a program in the window recorded: JSON texts, each with its runs.
 
     Raises:
@@ -102,7 +102,7 @@ async def recorded_by(ask: Asked, job: str, field: str, *, incoming: bool) -> di
     return found
 
 
-async def _executed(ask: Asked, jobs: Sequence[str]) -> dict[str, int]:
+async def _executed(ask: CdapRequest, jobs: Sequence[str]) -> dict[str, int]:
     """Return when the last run of each job began, in seconds since 1970."""
     last = {job.id: str(job.properties["lastRun"]) for job in await ask.graph.get(ask.tenant, jobs) if "lastRun" in job.properties}
     runs = {run.id: run.properties for run in await ask.graph.get(ask.tenant, sorted(set(last.values())))}
@@ -110,7 +110,7 @@ async def _executed(ask: Asked, jobs: Sequence[str]) -> dict[str, int]:
     return {job: int(datetime.fromisoformat(at).timestamp()) for job, at in began.items() if isinstance(at, str)}
 
 
-def derived_operations(made: Mapping[Made, set[str]]) -> list[dict[str, Any]]:
+def derived_operations(made: Mapping[Transformation, set[str]]) -> list[dict[str, Any]]:
     """Return the operations of a program. Each comes after those that it takes fields from."""
     sources = sorted({column for columns in made.values() for column in columns})
     read: dict[str, list[str]] = {}

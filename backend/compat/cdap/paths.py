@@ -14,8 +14,8 @@ from fastapi import APIRouter
 from headwater.backend.compat.cdap.datasets import runs_in, version_of
 from headwater.backend.compat.cdap.entities import pipelines_of, program_entity
 from headwater.backend.compat.cdap.fields import Field, column_of, steps
-from headwater.backend.compat.cdap.operations import Made, derived_operations, recorded_by
-from headwater.backend.compat.cdap.request import Ask, Asked
+from headwater.backend.compat.cdap.operations import Transformation, derived_operations, recorded_by
+from headwater.backend.compat.cdap.request import Ask, CdapRequest
 from headwater.graph.model import parse_id
 from headwater.graph.stores import Direction
 from headwater.graph.views.fields import operations_of
@@ -27,7 +27,7 @@ router = APIRouter(prefix="/v3/namespaces/{namespace}/datasets/{dataset}/fields"
 async def get_paths(ask: Ask, field: Field) -> dict[str, Any]:
     """`{startTimeInSeconds, endTimeInSeconds, paths}`; a path is `{programs, runs, path}`, and `declared` if a program recorded it."""
     column = await column_of(ask, field)
-    made: dict[tuple[str | None, bool], dict[Made, set[str]]] = {}
+    made: dict[tuple[str | None, bool], dict[Transformation, set[str]]] = {}
     for edge in await steps(ask, [column], Direction.UPSTREAM):
         for operation in operations_of(edge):
             step = (operation.subtype or operation.type, operation.description or "", edge.dst)
@@ -45,7 +45,7 @@ async def get_paths(ask: Ask, field: Field) -> dict[str, Any]:
     return {"startTimeInSeconds": ask.window.start, "endTimeInSeconds": ask.window.end, "paths": paths}
 
 
-async def _writers(ask: Asked, job: str) -> list[str]:
+async def _writers(ask: CdapRequest, job: str) -> list[str]:
     """The runs of a program in the time that wrote the dataset."""
     runs = await runs_in(ask, job)
     written = {version.id for version in await ask.graph.get(ask.tenant, [version_of(ask.dataset, run) for run in runs])}

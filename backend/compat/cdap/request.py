@@ -59,7 +59,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CdapRequest:
     """The graph, the tenant, the dataset of the question, and the window."""
 
     graph: GraphStore
@@ -81,18 +81,18 @@ async def _asked(
     parts: Annotated[Service, Depends(service)],
     start: Annotated[str, Query(description="Seconds since 1970, or `now-5d`; inclusive.")],
     end: Annotated[str, Query(description="Seconds since 1970, or `now`; exclusive.")],
-) -> Asked:
+) -> CdapRequest:
     now = int(time.time())
     window = Window(_seconds(start, "start", now), _seconds(end, "end", now))
     if window.start > window.end:
         raise InvalidQueryError(f"Start time ({start}) should be lesser than end time ({end}).", field="start", hint="Swap them.")
-    asked = Asked(graph_of(parts, who), who.tenant, namespace, dataset, window)
+    asked = CdapRequest(graph_of(parts, who), who.tenant, namespace, dataset, window)
     if not await asked.graph.get(asked.tenant, [asked.dataset]):
         raise NotFoundError(f"Nothing is known of {asked.dataset}.", hint="Names are told exactly, in the case that events state them in.")
     return asked
 
 
-Ask = Annotated[Asked, Depends(_asked)]
+Ask = Annotated[CdapRequest, Depends(_asked)]
 
 
 def subject_router() -> APIRouter:

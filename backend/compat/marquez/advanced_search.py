@@ -14,7 +14,7 @@ from fastapi import Query
 
 from headwater.backend.compat.marquez.facts import by_id, facets
 from headwater.backend.compat.marquez.job_shape import job_type
-from headwater.backend.compat.marquez.request import Ask, Asked, subject_router
+from headwater.backend.compat.marquez.request import Ask, MarquezRequest, subject_router
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
 
 router = subject_router("v2beta")
@@ -62,7 +62,7 @@ def _of_dataset(dataset: Node, fields: Sequence[str], part: str) -> Mapping[str,
     return marked | ({"facets.schema.fields.name": [_marked(field, part) for field in fields[:_HITS]]} if fields else {})
 
 
-def _hit(ask: Asked, node: Node, run: Node | None) -> dict[str, Any]:
+def _hit(ask: MarquezRequest, node: Node, run: Node | None) -> dict[str, Any]:
     namespace, name = parse_id(node.id)[1]
     return {
         "run_id": parse_id(run.id)[1][0] if run else None,
@@ -73,7 +73,7 @@ def _hit(ask: Asked, node: Node, run: Node | None) -> dict[str, Any]:
     }
 
 
-def _facets(ask: Asked, node: Node | None) -> dict[str, Any]:
+def _facets(ask: MarquezRequest, node: Node | None) -> dict[str, Any]:
     return dict(facets(ask, node.properties)) if node else {}
 
 

@@ -13,7 +13,7 @@ from fastapi import Query
 
 from headwater.backend.compat.marquez.dataset_shape import input_field
 from headwater.backend.compat.marquez.nodes import node_name, node_of
-from headwater.backend.compat.marquez.request import Ask, Asked, subject_router
+from headwater.backend.compat.marquez.request import Ask, MarquezRequest, subject_router
 from headwater.backend.projection.facets import text
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id, parse_id
@@ -45,7 +45,7 @@ async def get_column_lineage(ask: Ask, name: NodeId, depth: Depth = 20, downstre
     return {"graph": _nodes(reached), "truncated": reached.truncated} | ({"hidden": True} if reached.hidden else {})
 
 
-async def _columns(ask: Asked, node: Node) -> list[str]:
+async def _columns(ask: MarquezRequest, node: Node) -> list[str]:
     """Return the columns of a dataset, those that a job writes, or the named column.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from headwater.backend.compat.marquez.facts import NEVER, Stated, by_id, facets, when_stated
-from headwater.backend.compat.marquez.request import Asked, require_fewer
+from headwater.backend.compat.marquez.request import MarquezRequest, require_fewer
 from headwater.backend.compat.marquez.run_shape import bodies_of_runs, latest_versions, version_id
 from headwater.backend.projection.facets import facets_of, mapping, objects, text
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
@@ -22,7 +22,7 @@ _MOST_SOURCES = 20_000  # columns that those of a page derive from
 _STREAMS = ("kafka://", "kinesis://", "pulsar://", "pubsub")
 
 
-async def bodies_of_datasets(ask: Asked, datasets: Sequence[Node]) -> list[dict[str, Any]]:
+async def bodies_of_datasets(ask: MarquezRequest, datasets: Sequence[Node]) -> list[dict[str, Any]]:
     """Return datasets in Marquez's form, in their order.
 
     Raises:
@@ -60,7 +60,7 @@ async def bodies_of_datasets(ask: Asked, datasets: Sequence[Node]) -> list[dict[
     return await asyncio.to_thread(lambda: [tell(dataset) for dataset in datasets])
 
 
-async def bodies_of_versions(ask: Asked, dataset: Node, versions: Sequence[Node]) -> list[dict[str, Any]]:
+async def bodies_of_versions(ask: MarquezRequest, dataset: Node, versions: Sequence[Node]) -> list[dict[str, Any]]:
     """Return versions of a dataset in Marquez's form.
 
     The graph keeps the fields and facets of the dataset, not those of each version.
@@ -91,7 +91,7 @@ async def bodies_of_versions(ask: Asked, dataset: Node, versions: Sequence[Node]
     return bodies
 
 
-def _body(ask: Asked, dataset: Node, stated: Stated, fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _body(ask: MarquezRequest, dataset: Node, stated: Stated, fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     namespace, name = _names(dataset)
     about = descriptions_of(dataset)
     return {
@@ -110,7 +110,7 @@ def _body(ask: Asked, dataset: Node, stated: Stated, fields: Sequence[Mapping[st
     }
 
 
-async def _fields(ask: Asked, datasets: Sequence[Node]) -> Mapping[str, list[dict[str, Any]]]:
+async def _fields(ask: MarquezRequest, datasets: Sequence[Node]) -> Mapping[str, list[dict[str, Any]]]:
     """Return the fields of each dataset: those of its stated schema, else its known columns."""
     stated: dict[str, list[tuple[str, str, str | None]]] = {}
     count = 0
@@ -161,7 +161,7 @@ def _current(versions: Sequence[Node]) -> Node | None:
     return max(written, key=lambda version: (version.properties["writtenAt"], version.id), default=None)
 
 
-async def _column_lineage(ask: Asked, columns: Sequence[str]) -> Mapping[str, list[dict[str, Any]]]:
+async def _column_lineage(ask: MarquezRequest, columns: Sequence[str]) -> Mapping[str, list[dict[str, Any]]]:
     """Return the inputs of each column, one step back, or nothing if that is too much.
 
     `/column-lineage` then answers.

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from headwater.backend.compat.marquez.dataset_shape import bodies_of_datasets, bodies_of_versions
 from headwater.backend.compat.marquez.names import DatasetName, Namespace, Version
 from headwater.backend.compat.marquez.namespaces import require_namespace
-from headwater.backend.compat.marquez.request import Ask, Asked, Page, answer, not_found, page_of, subject_router
+from headwater.backend.compat.marquez.request import Ask, MarquezRequest, Page, answer, not_found, page_of, subject_router
 from headwater.graph.model import Node, NodeKind, node_id
 
 router = subject_router()
@@ -45,7 +45,7 @@ async def get_version(namespace: Namespace, dataset: DatasetName, version: Versi
     return await answer((await bodies_of_versions(ask, found, versions))[0])
 
 
-async def _dataset(ask: Asked, namespace: str, dataset: str) -> Node:
+async def _dataset(ask: MarquezRequest, namespace: str, dataset: str) -> Node:
     await require_namespace(ask, namespace)
     found = await ask.graph.get(ask.tenant, [node_id(NodeKind.DATASET, namespace, dataset)])
     if not found:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headwater.backend.compat.marquez.request import Asked
+from headwater.backend.compat.marquez.request import MarquezRequest
 from headwater.backend.projection.facets import facets_of
 from headwater.graph.model import Edge, EdgeKind, Node
 from headwater.graph.quality import holds_values
@@ -25,7 +25,7 @@ class Stated:
 NEVER = Stated(None, None, ())
 
 
-async def when_stated(ask: Asked, ids: Sequence[str]) -> Mapping[str, Stated]:
+async def when_stated(ask: MarquezRequest, ids: Sequence[str]) -> Mapping[str, Stated]:
     """Return when each node was stated, by the edges from its containers, else by the reads and writes that the caller sees."""
     by_child: dict[str, list[Edge]] = {}
     for edge in await ask.graph.neighbours(ask.tenant, ids, direction=Direction.UPSTREAM, kinds=[EdgeKind.CONTAINS]):
@@ -39,7 +39,7 @@ async def when_stated(ask: Asked, ids: Sequence[str]) -> Mapping[str, Stated]:
     return found
 
 
-def facets(ask: Asked, properties: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def facets(ask: MarquezRequest, properties: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return the facets of a node, without values of columns for a caller who may not read them."""
     return {name: facet for name, facet in facets_of(properties).items() if ask.tells_values or not holds_values(name)}
 

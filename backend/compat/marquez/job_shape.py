@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headwater.backend.compat.marquez.facts import NEVER, Stated, by_id, facets, when_stated
-from headwater.backend.compat.marquez.request import Asked
+from headwater.backend.compat.marquez.request import MarquezRequest
 from headwater.backend.compat.marquez.run_shape import bodies_of_runs, job_version
 from headwater.backend.projection.facets import mapping, text
 from headwater.graph.model import EdgeKind, Node, NodeKind, parse_id
@@ -16,7 +16,7 @@ from headwater.graph.stores import Direction
 _LATEST = 10  # runs that a job is told with, as by Marquez
 
 
-async def bodies_of_jobs(ask: Asked, jobs: Sequence[Node], *, runs: bool = False) -> list[dict[str, Any]]:
+async def bodies_of_jobs(ask: MarquezRequest, jobs: Sequence[Node], *, runs: bool = False) -> list[dict[str, Any]]:
     """Return jobs in Marquez's form, in their order.
 
     `runs` adds the latest runs of each; otherwise it has only the last.
@@ -45,7 +45,7 @@ def dataset_id(dataset: str) -> dict[str, str]:
     return {"namespace": namespace, "name": name}
 
 
-def _body(ask: Asked, job: Node, stated: Stated, read: Sequence[str], written: Sequence[str]) -> dict[str, Any]:
+def _body(ask: MarquezRequest, job: Node, stated: Stated, read: Sequence[str], written: Sequence[str]) -> dict[str, Any]:
     namespace, name = parse_id(job.id)[1]
     about = descriptions_of(job)
     parent = next((parse_id(each)[1][1] for each in stated.containers if each.startswith(f"{NodeKind.PIPELINE}:")), None)
@@ -70,7 +70,7 @@ def _body(ask: Asked, job: Node, stated: Stated, read: Sequence[str], written: S
     }
 
 
-async def _datasets(ask: Asked, jobs: Sequence[str], direction: Direction) -> Mapping[str, list[str]]:
+async def _datasets(ask: MarquezRequest, jobs: Sequence[str], direction: Direction) -> Mapping[str, list[str]]:
     """Return the datasets that each job reads (upstream) or writes (downstream), in order of their ids."""
     kind = EdgeKind.READS if direction is Direction.UPSTREAM else EdgeKind.WRITES
     found: dict[str, set[str]] = {job: set() for job in jobs}

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from headwater.backend.compat.marquez.job_shape import bodies_of_jobs
 from headwater.backend.compat.marquez.names import JobName, Namespace, Version
 from headwater.backend.compat.marquez.namespaces import require_namespace
-from headwater.backend.compat.marquez.request import Ask, Asked, Page, answer, not_found, page_of, subject_router
+from headwater.backend.compat.marquez.request import Ask, MarquezRequest, Page, answer, not_found, page_of, subject_router
 from headwater.backend.compat.marquez.run_shape import bodies_of_runs, job_version, states_of_runs
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind, node_id
@@ -84,7 +84,7 @@ async def get_version(namespace: Namespace, job: JobName, version: Version, ask:
     return await _version(ask, found)
 
 
-async def _jobs(ask: Asked, prefix: str, place: Page, states: list[RunState] | None) -> Response:
+async def _jobs(ask: MarquezRequest, prefix: str, place: Page, states: list[RunState] | None) -> Response:
     if states:
         listing = await _in_states(ask, prefix, place, frozenset(states))
     else:
@@ -92,7 +92,7 @@ async def _jobs(ask: Asked, prefix: str, place: Page, states: list[RunState] | N
     return await answer(page_of("jobs", await bodies_of_jobs(ask, listing.nodes, runs=len(listing.nodes) <= _WITH_RUNS), listing))
 
 
-async def _in_states(ask: Asked, prefix: str, place: Page, states: frozenset[str]) -> Listing:
+async def _in_states(ask: MarquezRequest, prefix: str, place: Page, states: frozenset[str]) -> Listing:
     """Return a page of the jobs whose last run is in one of the states.
 
     Raises:
@@ -115,7 +115,7 @@ async def _in_states(ask: Asked, prefix: str, place: Page, states: frozenset[str
     return Listing(found[place.offset : place.offset + place.limit], len(found))
 
 
-async def _job(ask: Asked, namespace: str, job: str) -> Node:
+async def _job(ask: MarquezRequest, namespace: str, job: str) -> Node:
     await require_namespace(ask, namespace)
     found = await ask.graph.get(ask.tenant, [node_id(NodeKind.JOB, namespace, job)])
     if not found:
@@ -123,7 +123,7 @@ async def _job(ask: Asked, namespace: str, job: str) -> Node:
     return found[0]
 
 
-async def _version(ask: Asked, job: Node) -> dict[str, Any]:
+async def _version(ask: MarquezRequest, job: Node) -> dict[str, Any]:
     body = (await bodies_of_jobs(ask, [job]))[0]
     return {
         "id": {**body["id"], "version": body["currentVersion"]},

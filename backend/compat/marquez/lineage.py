@@ -15,7 +15,7 @@ from starlette.responses import Response
 from headwater.backend.compat.marquez.dataset_shape import bodies_of_datasets
 from headwater.backend.compat.marquez.job_shape import bodies_of_jobs
 from headwater.backend.compat.marquez.nodes import node_name, node_of
-from headwater.backend.compat.marquez.request import Ask, Asked, answer, subject_router
+from headwater.backend.compat.marquez.request import Ask, MarquezRequest, answer, subject_router
 from headwater.graph.model import EdgeKind, Node, NodeKind
 from headwater.graph.stores import Direction
 from headwater.graph.stores.protocol import Subgraph
@@ -45,7 +45,7 @@ async def get_lineage(ask: Ask, name: NodeId, depth: Depth = 20) -> Response:
     return await answer({"graph": await _nodes(ask, reached), "truncated": reached.truncated} | hidden)
 
 
-async def _nodes(ask: Asked, reached: Subgraph) -> list[dict[str, Any]]:
+async def _nodes(ask: MarquezRequest, reached: Subgraph) -> list[dict[str, Any]]:
     jobs = [node for node in reached.nodes if node.kind is NodeKind.JOB]
     datasets = [node for node in reached.nodes if node.kind is NodeKind.DATASET]
     about = dict(zip([job.id for job in jobs], await bodies_of_jobs(ask, jobs), strict=True))

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path
 
 from headwater.backend.compat.marquez.names import Namespace, decoded
-from headwater.backend.compat.marquez.request import Ask, Asked, Page, not_found, page_of, subject_router
+from headwater.backend.compat.marquez.request import Ask, MarquezRequest, Page, not_found, page_of, subject_router
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
 from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.stores.protocol import Listing
@@ -21,7 +21,7 @@ router = subject_router()
 _HOLDING = (NodeKind.PLATFORM, NodeKind.SYSTEM)
 
 
-async def require_namespace(ask: Asked, namespace: str) -> list[Node]:
+async def require_namespace(ask: MarquezRequest, namespace: str) -> list[Node]:
     """Return the nodes of a namespace.
 
     Raises:
@@ -67,7 +67,7 @@ async def get_source(source: Annotated[str, Depends(_source_name)], ask: Ask) ->
     return _source(found[0])
 
 
-async def _merged(ask: Asked, place: Page) -> Listing:
+async def _merged(ask: MarquezRequest, place: Page) -> Listing:
     """Return a page of the namespaces of both kinds, each once. There are few of them."""
     end = place.offset + place.limit
     listings = [await ask.graph.listed(ask.tenant, f"{kind}:", first=end) for kind in _HOLDING]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
-from headwater.backend.compat.marquez.request import Asked, not_found
+from headwater.backend.compat.marquez.request import MarquezRequest, not_found
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
 
@@ -26,7 +26,7 @@ def node_name(identifier: str) -> str:
     return ":".join([_NAMES[NodeKind(kind)], *parts])
 
 
-async def node_of(ask: Asked, name: str, kinds: Sequence[NodeKind]) -> Node:
+async def node_of(ask: MarquezRequest, name: str, kinds: Sequence[NodeKind]) -> Node:
     """Return the node of one of the kinds with a name of Marquez.
 
     Raises:

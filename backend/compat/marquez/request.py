@@ -25,7 +25,7 @@ _MOST_BROUGHT = 20_000  # fields of datasets, or inputs of runs, of a page
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MarquezRequest:
     """The graph, the tenant, and whether the caller may know values of columns."""
 
     graph: GraphStore
@@ -41,8 +41,8 @@ class Place:
     offset: int
 
 
-async def _asked(who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]) -> Asked:
-    return Asked(graph_of(parts, who), who.tenant, tells_values(parts, who))
+async def _asked(who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]) -> MarquezRequest:
+    return MarquezRequest(graph_of(parts, who), who.tenant, tells_values(parts, who))
 
 
 async def _place(
@@ -52,7 +52,7 @@ async def _place(
     return Place(limit, offset)
 
 
-Ask = Annotated[Asked, Depends(_asked)]
+Ask = Annotated[MarquezRequest, Depends(_asked)]
 Page = Annotated[Place, Depends(_place)]
 
 

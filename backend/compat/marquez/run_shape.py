@@ -13,7 +13,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from headwater.backend.compat.marquez.facts import NEVER, Stated, by_id, facets, when_stated
-from headwater.backend.compat.marquez.request import Asked, require_fewer
+from headwater.backend.compat.marquez.request import MarquezRequest, require_fewer
 from headwater.backend.projection.facets import facets_of, mapping
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.stores import Direction
@@ -26,7 +26,7 @@ _LOOKED_AT = 20  # versions of a dataset
 _PORTION = 2_000  # inputs whose versions are in memory at a time
 
 
-async def bodies_of_runs(ask: Asked, runs: Sequence[Node]) -> list[dict[str, Any]]:
+async def bodies_of_runs(ask: MarquezRequest, runs: Sequence[Node]) -> list[dict[str, Any]]:
     """Return runs in Marquez's form, in their order."""
     stated = await when_stated(ask, [run.id for run in runs])
     inputs = await _inputs(ask, runs)
@@ -35,7 +35,7 @@ async def bodies_of_runs(ask: Asked, runs: Sequence[Node]) -> list[dict[str, Any
     return await asyncio.to_thread(lambda: [_body(ask, run, stated.get(run.id, NEVER), inputs[run.id], outputs[run.id]) for run in runs])
 
 
-async def states_of_runs(ask: Asked, runs: Sequence[str]) -> Mapping[str, str]:
+async def states_of_runs(ask: MarquezRequest, runs: Sequence[str]) -> Mapping[str, str]:
     """Return the state of each run in Marquez's names."""
     return {run.id: _state(run) for run in await ask.graph.get(ask.tenant, runs)}
 
@@ -51,7 +51,7 @@ def version_id(version: str) -> dict[str, str]:
     return {"namespace": namespace, "name": name, "version": run}
 
 
-def _body(ask: Asked, run: Node, stated: Stated, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
+def _body(ask: MarquezRequest, run: Node, stated: Stated, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
     about = run.properties
     nominal = mapping(about.get("nominalTime"))
     job = next((parse_id(each)[1] for each in stated.containers if each.startswith(f"{NodeKind.JOB}:")), None)
@@ -77,7 +77,7 @@ def _state(run: Node) -> str:
     return _STATES.get(str(run.properties.get("state")), "NEW")
 
 
-async def _inputs(ask: Asked, runs: Sequence[Node]) -> Mapping[str, list[Any]]:
+async def _inputs(ask: MarquezRequest, runs: Sequence[Node]) -> Mapping[str, list[Any]]:
     read: dict[str, dict[str, str]] = {run.id: {} for run in runs}  # run → dataset → version
     for edge in await ask.graph.neighbours(ask.tenant, list(read), direction=Direction.UPSTREAM, kinds=[EdgeKind.READS]):
         if edge.src.startswith(f"{NodeKind.VERSION}:"):
@@ -98,7 +98,7 @@ async def _inputs(ask: Asked, runs: Sequence[Node]) -> Mapping[str, list[Any]]:
     return by_run
 
 
-async def _versions_then(ask: Asked, runs: Sequence[Node], datasets: Mapping[str, Sequence[str]]) -> Mapping[tuple[str, str], str]:
+async def _versions_then(ask: MarquezRequest, runs: Sequence[Node], datasets: Mapping[str, Sequence[str]]) -> Mapping[tuple[str, str], str]:
     """Return the last version that was complete when a run began, by run and dataset."""
     began = {run.id: run.properties.get("startedAt") or run.properties.get("endedAt") for run in runs}
     asked: list[tuple[str, str, str]] = []  # run, dataset, when the run began
@@ -116,7 +116,7 @@ async def _versions_then(ask: Asked, runs: Sequence[Node], datasets: Mapping[str
     return by_run
 
 
-async def latest_versions(ask: Asked, moments: Sequence[Moment]) -> Mapping[Moment, Sequence[Node]]:
+async def latest_versions(ask: MarquezRequest, moments: Sequence[Moment]) -> Mapping[Moment, Sequence[Node]]:
     """Return some of the last versions that datasets had at instants: the very last may be of runs that did not complete."""
     found = await ask.graph.latest_at(ask.tenant, moments, NodeKind.VERSION, first=_LOOKED_AT)
     versions = by_id(await with_ends(ask.graph, ask.tenant, list(by_id(node for nodes in found.values() for node in nodes).values())))
@@ -138,7 +138,7 @@ def _last(versions: Sequence[Node], when: str, own: str) -> str | None:
     return max(there)[1] if there else None
 
 
-async def _outputs(ask: Asked, runs: Sequence[Node]) -> Mapping[str, list[Any]]:
+async def _outputs(ask: MarquezRequest, runs: Sequence[Node]) -> Mapping[str, list[Any]]:
     edges = await ask.graph.neighbours(ask.tenant, [run.id for run in runs], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.WRITES])
     written = sorted((edge.src, edge.dst) for edge in edges if edge.dst.startswith(f"{NodeKind.VERSION}:"))
     versions = by_id(await ask.graph.get(ask.tenant, [version for _, version in written]))

@@ -9,7 +9,7 @@ from fastapi import Query
 
 from headwater.backend.compat.marquez.facts import facets
 from headwater.backend.compat.marquez.names import RunId
-from headwater.backend.compat.marquez.request import Ask, Asked, not_found, subject_router
+from headwater.backend.compat.marquez.request import Ask, MarquezRequest, not_found, subject_router
 from headwater.backend.compat.marquez.run_shape import bodies_of_runs
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id
 from headwater.graph.stores import Direction
@@ -41,7 +41,7 @@ async def get_facets(run: RunId, ask: Ask, kind: Annotated[FacetsOf, Query(alias
     return {"runId": run, "facets": facets(ask, found.properties)}
 
 
-async def _run(ask: Asked, run: str) -> Node:
+async def _run(ask: MarquezRequest, run: str) -> Node:
     found = await ask.graph.get(ask.tenant, [node_id(NodeKind.RUN, run)])
     if not found:
         raise not_found("Run", run)

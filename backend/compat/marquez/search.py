@@ -18,7 +18,7 @@ from fastapi import Query
 
 from headwater.backend.compat.marquez.facts import NEVER, when_stated
 from headwater.backend.compat.marquez.nodes import node_name
-from headwater.backend.compat.marquez.request import Ask, Asked, subject_router
+from headwater.backend.compat.marquez.request import Ask, MarquezRequest, subject_router
 from headwater.backend.compat.marquez.wildcards import Wildcards, literals
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind, parse_id
@@ -88,7 +88,7 @@ async def get_search(
 _KINDS = {Filter.DATASET: (NodeKind.DATASET,), Filter.JOB: (NodeKind.JOB,)}
 
 
-async def _holding(ask: Asked, part: str, kinds: tuple[NodeKind, ...]) -> AsyncIterator[list[Node]]:
+async def _holding(ask: MarquezRequest, part: str, kinds: tuple[NodeKind, ...]) -> AsyncIterator[list[Node]]:
     """Return the nodes whose name holds a part, in order of name, portion by portion.
 
     Raises:

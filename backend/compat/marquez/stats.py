@@ -19,7 +19,7 @@ from fastapi import Depends, Query
 
 from headwater.backend.api.context import Service, service
 from headwater.backend.compat.marquez.facts import NEVER, when_stated
-from headwater.backend.compat.marquez.request import Ask, Asked, subject_router
+from headwater.backend.compat.marquez.request import Ask, MarquezRequest, subject_router
 from headwater.backend.ingest.log.model import EntryKind
 from headwater.backend.ingest.log.protocol import IngestLog
 from headwater.errors import InvalidQueryError
@@ -111,7 +111,7 @@ def _counted(log: IngestLog, tenant: str, bounds: Sequence[datetime]) -> list[di
     return counts
 
 
-async def _created(ask: Asked, kind: NodeKind) -> dict[str, str]:
+async def _created(ask: MarquezRequest, kind: NodeKind) -> dict[str, str]:
     """Return when each node of a kind was first stated, or "" if no event says."""
     found: dict[str, str] = {}
     after: str | None = None

@@ -22,7 +22,7 @@ from headwater.backend.api.credentials import Principal
 from headwater.backend.compat.marquez.dataset_shape import bodies_of_datasets
 from headwater.backend.compat.marquez.job_shape import bodies_of_jobs
 from headwater.backend.compat.marquez.names import DatasetName, JobName, Namespace, decoded
-from headwater.backend.compat.marquez.request import Ask, Asked, Page, answer, not_found, page_of, subject_router
+from headwater.backend.compat.marquez.request import Ask, MarquezRequest, Page, answer, not_found, page_of, subject_router
 from headwater.backend.ingest.intake.declarations import DeclarationIntake, read_packed_object
 from headwater.backend.ingest.intake.scan import DECLARATION
 from headwater.errors import InvalidInputError, UnavailableError
@@ -61,7 +61,7 @@ class _Declaring:
         log: Annotated[RequestAuditor, Depends(auditor)],
     ) -> None:
         self._who, self._parts, self._log = who, parts, log
-        self.ask = Asked(graph_of(parts, who, Scope.DECLARE), who.tenant, tells_values(parts, who))
+        self.ask = MarquezRequest(graph_of(parts, who, Scope.DECLARE), who.tenant, tells_values(parts, who))
 
     async def declare(self, node: str, aspect: str, value: str, *, removed: bool = False) -> None:
         """State one description of a node, and wait until the graph has it.

@@ -23,7 +23,7 @@ _NOWHERE = frozenset({NodeKind.TYPE, NodeKind.ACTOR, NodeKind.DATA})
 _HINT = "Ask who runs the service for a key that may send for it, or send this event with another."
 
 
-class EventsWithin:
+class EventNamespaces:
     """The check of one body. `foreign` are runs (their ids) that the graph knows of other namespaces."""
 
     def __init__(self, permitted: Namespaces, foreign: Collection[str]) -> None:
@@ -52,11 +52,11 @@ class EventsWithin:
                 )
 
 
-async def check_of(graph: GraphStore, tenant: str, permitted: Namespaces, runs: Sequence[str]) -> EventsWithin:
+async def check_of(graph: GraphStore, tenant: str, permitted: Namespaces, runs: Sequence[str]) -> EventNamespaces:
     """The check of a body of events about these runs: looks up whose they are."""
     known = [node.id for node in await graph.get(tenant, runs)] if runs else []
     own = await Visible(graph, tenant, [permitted]).of(known)
-    return EventsWithin(permitted, set(known) - own)
+    return EventNamespaces(permitted, set(known) - own)
 
 
 def read_runs(body: bytes, encoding: str | None, limit: int) -> list[str]:

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 T = TypeVar("T")
 
 
-class _Done:
+class _ResolvedFutures:
     """The resolved futures that one loop has not processed yet."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class _Done:
                 waiting.set_result(future.result())
 
 
-_LOOPS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Done] = WeakKeyDictionary()
+_LOOPS: WeakKeyDictionary[asyncio.AbstractEventLoop, _ResolvedFutures] = WeakKeyDictionary()
 
 
 def on_loop(future: Future[T]) -> asyncio.Future[T]:
@@ -58,6 +58,6 @@ def on_loop(future: Future[T]) -> asyncio.Future[T]:
     waiting: asyncio.Future[T] = loop.create_future()
     done = _LOOPS.get(loop)
     if done is None:
-        done = _LOOPS.setdefault(loop, _Done())
+        done = _LOOPS.setdefault(loop, _ResolvedFutures())
     future.add_done_callback(partial(done.add, loop, waiting))
     return waiting

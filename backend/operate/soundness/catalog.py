@@ -96,7 +96,7 @@ def _compared(root: Path, catalog: sqlite3.Connection, draft: Path) -> Iterator[
                 return
 
 
-class _Made:
+class _Inventory:
     def __init__(self) -> None:
         self.captures: set[tuple[str, str]] = set()
         self.damaged: set[tuple[str, str]] = set()
@@ -112,8 +112,8 @@ def _differing(catalog: sqlite3.Connection, folder: Path) -> str:
     return MANIFEST if set(rows) == {(*file.block, file.rows) for file in read_files(folder)} else FILES
 
 
-def _made_anew(root: Path, draft: Path, contents: Mapping[tuple[str, str], bytes]) -> _Made:
-    made, began = _Made(), time.time()
+def _made_anew(root: Path, draft: Path, contents: Mapping[tuple[str, str], bytes]) -> _Inventory:
+    made, began = _Inventory(), time.time()
     with closing(Catalog(draft)) as catalog, catalog.brought_up_to_date():
         for tenant, folder in AssociationStore.kept_folders(root):
             try:

@@ -42,7 +42,7 @@ _INDEX, _LOG, _ASSOCIATIONS, _CATALOG = "backup.json", "ingest.db", "association
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class TenantBackup:
     """A tenant in a backup."""
 
     nodes: int
@@ -50,7 +50,7 @@ class Kept:
     fingerprint: str
 
 
-async def back_up(workspace: Workspace, folder: Path) -> dict[str, Kept]:
+async def back_up(workspace: Workspace, folder: Path) -> dict[str, TenantBackup]:
     """Write a backup of a workspace into a new folder, and return its content by tenant.
 
     Raises:
@@ -58,10 +58,10 @@ async def back_up(workspace: Workspace, folder: Path) -> dict[str, Kept]:
     """
     _require_own_log(workspace.settings)
     _require_empty(folder, "Name a new one.")
-    kept: dict[str, Kept] = {}
+    kept: dict[str, TenantBackup] = {}
     for tenant in workspace.log.tenants():
         tail = await export_graph(workspace.log, workspace.graph, tenant, folder / _graph_file(tenant))
-        kept[tenant] = Kept(tail.nodes, tail.edges, tail.fingerprint)
+        kept[tenant] = TenantBackup(tail.nodes, tail.edges, tail.fingerprint)
     await asyncio.to_thread(_copy_files, workspace.home, folder)
     index: dict[str, Any] = {"format": _FORMAT, "version": _VERSION, "made": datetime.now(UTC).isoformat(timespec="seconds")}
     index["tenants"] = {tenant: asdict(entry) for tenant, entry in kept.items()}
@@ -71,7 +71,7 @@ async def back_up(workspace: Workspace, folder: Path) -> dict[str, Kept]:
     return kept
 
 
-async def restore(settings: Settings, folder: Path) -> Mapping[str, Kept]:
+async def restore(settings: Settings, folder: Path) -> Mapping[str, TenantBackup]:
     """Restore a backup into a home without a log, and into its graph store. Returns the restored content by tenant.
 
     Raises:
@@ -183,11 +183,11 @@ def _copy_database(source: Path, target: Path) -> None:
     target.chmod(0o600)
 
 
-def _read_index(folder: Path) -> Mapping[str, Kept]:
+def _read_index(folder: Path) -> Mapping[str, TenantBackup]:
     try:
         index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
         sound = index["format"] == _FORMAT
-        kept = {tenant: Kept(**entry) for tenant, entry in index["tenants"].items()}
+        kept = {tenant: TenantBackup(**entry) for tenant, entry in index["tenants"].items()}
         version = index["version"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigurationError(

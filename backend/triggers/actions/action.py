@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from headwater.backend.targets import Targets, read_targets
-from headwater.backend.triggers.conditions import Known
+from headwater.backend.triggers.conditions import NameLookup
 from headwater.backend.triggers.model import Fact, FactKind
 from headwater.backend.workspace import Workspace
 from headwater.graph.access.scopes import Scope
@@ -60,7 +60,7 @@ class Action(Protocol):
     repeats: bool
     """Whether an attempt that was cut off may run again: the receiver can tell a repetition by the key."""
 
-    async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:
+    async def check(self, stated: Mapping[str, Any], known: NameLookup, site: Site, tenant: str) -> Mapping[str, Any]:
         """Check the parameters that a person states for the action, and return the parameters to store.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import Any
 from headwater.backend.targets import MailTarget, call_webhook, send_mail
 from headwater.backend.triggers.actions.action import Order, Site
 from headwater.backend.triggers.actions.webhook import document_of
-from headwater.backend.triggers.conditions import Known
+from headwater.backend.triggers.conditions import NameLookup
 from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
 from headwater.backend.triggers.model import FactKind, instant
 from headwater.graph.access.scopes import Scope
@@ -20,7 +20,7 @@ from headwater.graph.stores import GraphStore
 class Notify:
     repeats = True  # a mail that is sent again has the same Message-ID
 
-    async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
+    async def check(self, stated: Mapping[str, Any], known: NameLookup, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
         refuse_unknown(stated, ("target", "text"), "notify")
         targets = await asyncio.to_thread(site.targets)
         parts = {"target": targets.any(text_of(stated, "target", "notify")).name}

@@ -7,7 +7,7 @@ from typing import Any
 
 from headwater.backend.home.settings import DEFAULT_TENANT
 from headwater.backend.triggers.actions.action import CAUSE, Order, Site
-from headwater.backend.triggers.conditions import Known
+from headwater.backend.triggers.conditions import NameLookup
 from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
 from headwater.backend.triggers.model import FactKind
 from headwater.errors import UnsupportedError
@@ -19,7 +19,7 @@ from headwater.graph.stores import GraphStore
 class Recapture:
     repeats = True  # an attempt that does not finish stores nothing
 
-    async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
+    async def check(self, stated: Mapping[str, Any], known: NameLookup, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
         refuse_unknown(stated, ("dataset",), "recapture")
         if tenant != DEFAULT_TENANT:
             raise UnsupportedError(f"The tenant {tenant} has no programs on this service.", hint="Programs belong to the home.")

@@ -12,7 +12,7 @@ from headwater.backend.home.settings import DEFAULT_TENANT
 from headwater.backend.rerun.replay import ReplayRequest, ReplayState
 from headwater.backend.rerun.replay.kinds import KINDS, load_kind, refuse_other_parts
 from headwater.backend.triggers.actions.action import CAUSE, Order, Site
-from headwater.backend.triggers.conditions import Known
+from headwater.backend.triggers.conditions import NameLookup
 from headwater.backend.triggers.conditions.condition import choice_of, refuse_unknown, text_of
 from headwater.backend.triggers.model import Fact, FactKind
 from headwater.errors import HeadwaterError, InvalidInputError, UnsupportedError
@@ -30,7 +30,7 @@ class ReplayFailedActionError(HeadwaterError):
 class ReplayAction:
     repeats = True  # an interrupted attempt wrote to its separate folder only
 
-    async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:
+    async def check(self, stated: Mapping[str, Any], known: NameLookup, site: Site, tenant: str) -> Mapping[str, Any]:
         refuse_unknown(stated, _PARTS, "replay")
         if tenant != DEFAULT_TENANT:
             raise UnsupportedError(f"The tenant {tenant} has no programs on this service.", hint="Programs belong to the home.")

@@ -20,7 +20,7 @@ from headwater.backend.rerun.replay.model import Invocation
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
 from headwater.backend.rerun.replay.runner import ReplayFailedError, run_program, story
 from headwater.backend.triggers.actions.action import PARENT, Order, Site
-from headwater.backend.triggers.conditions import Known
+from headwater.backend.triggers.conditions import NameLookup
 from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
 from headwater.backend.triggers.model import FactKind
 from headwater.errors import NotFoundError, UnsupportedError
@@ -35,7 +35,7 @@ KEPT_SECONDS = 30 * 86_400.0  # how long the log of a failed program is kept
 class Run:
     repeats = False
 
-    async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
+    async def check(self, stated: Mapping[str, Any], known: NameLookup, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
         refuse_unknown(stated, ("job", "namespace"), "run")
         if tenant != DEFAULT_TENANT:
             raise UnsupportedError(f"The tenant {tenant} has no programs on this service.", hint="Programs belong to the home.")

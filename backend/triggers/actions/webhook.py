@@ -9,7 +9,7 @@ from typing import Any
 
 from headwater.backend.targets import call_webhook
 from headwater.backend.triggers.actions.action import PARENT, Order, Site
-from headwater.backend.triggers.conditions import Known
+from headwater.backend.triggers.conditions import NameLookup
 from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
 from headwater.backend.triggers.model import FactKind, instant
 from headwater.graph.access.scopes import Scope
@@ -19,7 +19,7 @@ from headwater.graph.stores import GraphStore
 class Webhook:
     repeats = True  # with the same Idempotency-Key
 
-    async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
+    async def check(self, stated: Mapping[str, Any], known: NameLookup, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
         refuse_unknown(stated, ("target",), "webhook")
         target = await asyncio.to_thread(site.targets)
         return {"target": target.webhook(text_of(stated, "target", "webhook")).name}

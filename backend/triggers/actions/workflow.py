@@ -13,7 +13,7 @@ from typing import Any
 from headwater.backend.home.settings import DEFAULT_TENANT
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
 from headwater.backend.triggers.actions.action import PARENT, Order, Site
-from headwater.backend.triggers.conditions import Known
+from headwater.backend.triggers.conditions import NameLookup
 from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
 from headwater.backend.triggers.model import FactKind
 from headwater.backend.workflows import Workflow, Workflows
@@ -29,7 +29,7 @@ _PATIENCE = 6 * 3600.0  # seconds that another run of the workflow may take
 class WorkflowAction:
     repeats = True
 
-    async def check(self, stated: Mapping[str, Any], known: Known, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
+    async def check(self, stated: Mapping[str, Any], known: NameLookup, site: Site, tenant: str) -> Mapping[str, Any]:  # noqa: ARG002
         refuse_unknown(stated, ("name", "tasks", "writes"), "workflow")
         if tenant != DEFAULT_TENANT:
             raise UnsupportedError(f"The tenant {tenant} has no programs on this service.", hint="Programs belong to the home.")

@@ -8,13 +8,13 @@ from __future__ import annotations
 from headwater.backend.triggers.conditions.all_of import AllOf
 from headwater.backend.triggers.conditions.any_of import AnyOf
 from headwater.backend.triggers.conditions.cascade import Cascade
-from headwater.backend.triggers.conditions.condition import Combining, Kind, Known
+from headwater.backend.triggers.conditions.condition import Combining, Kind, NameLookup
 from headwater.backend.triggers.conditions.data import Data
 from headwater.backend.triggers.conditions.fired import Fired
 from headwater.backend.triggers.conditions.manual import Manual
 from headwater.backend.triggers.conditions.time import Time
 
-__all__ = ["COMBINATIONS", "KINDS", "Combining", "Kind", "Known"]
+__all__ = ["COMBINATIONS", "KINDS", "Combining", "Kind", "NameLookup"]
 
 KINDS: dict[str, Kind] = {"manual": Manual(), "data": Data(), "time": Time(), "cascade": Cascade(), "trigger": Fired()}
 COMBINATIONS: dict[str, Combining] = {"all_of": AllOf(), "any_of": AnyOf()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headwater.backend.triggers.conditions.condition import Known, choice_of, refuse_unknown, text_of
+from headwater.backend.triggers.conditions.condition import NameLookup, choice_of, refuse_unknown, text_of
 from headwater.backend.triggers.model import Fact, FactKind
 from headwater.graph.model import parse_id
 
@@ -13,7 +13,7 @@ STATES = ("completed", "started", "failed", "aborted")
 
 
 class Cascade:
-    async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:
+    async def check(self, stated: Mapping[str, Any], known: NameLookup) -> Mapping[str, Any]:
         refuse_unknown(stated, ("job", "state"), "cascade")
         jobs = await known.jobs(text_of(stated, "job", "cascade"), "cascade.job")
         return {"jobs": list(jobs), "state": choice_of(stated, "state", STATES, "cascade", "completed")}

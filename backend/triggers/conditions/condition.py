@@ -1,7 +1,7 @@
 """The interface of a kind of condition.
 
 A kind checks the statement of a person, names the facts that may fulfil the condition, and decides whether a fact fulfils it. A kind never
-reads a store. The names in a statement are looked up through `Known` once, when the trigger is created.
+reads a store. The names in a statement are looked up through `NameLookup` once, when the trigger is created.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from headwater.backend.triggers.model import Combination, Fact, FactKind
 from headwater.errors import InvalidInputError
 
 
-class Known(Protocol):
+class NameLookup(Protocol):
     """Looks up the names in a condition or an action. All methods raise `NotFoundError` or `InvalidQueryError` for a wrong name."""
 
     async def dataset(self, text: str, field: str) -> str:
@@ -32,7 +32,7 @@ class Known(Protocol):
 class Kind(Protocol):
     """The interface of a kind of simple condition."""
 
-    async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:
+    async def check(self, stated: Mapping[str, Any], known: NameLookup) -> Mapping[str, Any]:
         """Check the parameters that a person states, and return them with names replaced by ids.
 
         Raises:

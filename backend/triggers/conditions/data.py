@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headwater.backend.triggers.conditions.condition import Known, refuse_unknown, text_of
+from headwater.backend.triggers.conditions.condition import NameLookup, refuse_unknown, text_of
 from headwater.backend.triggers.model import Fact, FactKind
 from headwater.errors import InvalidInputError
 from headwater.graph.model import parse_id
 
 
 class Data:
-    async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:
+    async def check(self, stated: Mapping[str, Any], known: NameLookup) -> Mapping[str, Any]:
         refuse_unknown(stated, ("dataset", "where", "failed_check"), "data")
         parts: dict[str, Any] = {"dataset": await known.dataset(text_of(stated, "dataset", "data"), "data.dataset")}
         check = stated.get("failed_check")

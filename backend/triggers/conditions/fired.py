@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headwater.backend.triggers.conditions.condition import Known, refuse_unknown, text_of
+from headwater.backend.triggers.conditions.condition import NameLookup, refuse_unknown, text_of
 from headwater.backend.triggers.model import Fact, FactKind
 
 
 class Fired:
-    async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:
+    async def check(self, stated: Mapping[str, Any], known: NameLookup) -> Mapping[str, Any]:
         refuse_unknown(stated, ("name",), "trigger")
         name = text_of(stated, "name", "trigger")
         return {"trigger": await known.trigger(name, "trigger.name"), "name": name}

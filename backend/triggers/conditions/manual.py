@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headwater.backend.triggers.conditions.condition import Known, refuse_unknown
+from headwater.backend.triggers.conditions.condition import NameLookup, refuse_unknown
 from headwater.backend.triggers.model import Fact, FactKind
 
 
 class Manual:
-    async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:  # noqa: ARG002 - see the protocol
+    async def check(self, stated: Mapping[str, Any], known: NameLookup) -> Mapping[str, Any]:  # noqa: ARG002 - see the protocol
         refuse_unknown(stated, (), "manual")
         return {}
 

@@ -14,7 +14,7 @@ from itertools import islice, takewhile
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from headwater.backend.triggers.conditions.condition import Known, choice_of, refuse_unknown, text_of
+from headwater.backend.triggers.conditions.condition import NameLookup, choice_of, refuse_unknown, text_of
 from headwater.backend.triggers.durations import parse_duration
 from headwater.backend.triggers.model import Fact, FactKind
 from headwater.errors import InvalidInputError
@@ -27,7 +27,7 @@ MOST_AT_ONCE = 1_000  # limit of missed instants
 
 
 class Time:
-    async def check(self, stated: Mapping[str, Any], known: Known) -> Mapping[str, Any]:  # noqa: ARG002 - see the protocol
+    async def check(self, stated: Mapping[str, Any], known: NameLookup) -> Mapping[str, Any]:  # noqa: ARG002 - see the protocol
         refuse_unknown(stated, ("cron", "every", "zone", "missed"), "time")
         if ("cron" in stated) == ("every" in stated):
             raise InvalidInputError("time needs cron or every, and not both.", field="time", hint='For example {"every": "15m"}.')

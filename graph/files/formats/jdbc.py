@@ -13,7 +13,7 @@ from headwater.graph.files.formats.keyed_rows import query_by_key
 from headwater.graph.files.read_files import FileReader, ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.storage.row_keys import KeyColumn, key_columns
-from headwater.graph.storage.tables import RowsAsked
+from headwater.graph.storage.tables import RowRequest
 
 _NUMBER = re.compile(r"[0-9]{1,19}")
 
@@ -60,7 +60,7 @@ class Jdbc(Format):
         if "key" not in options and "keys" not in options:
             raise UnsupportedError("Rows of a table cannot be read here: no primary key of it is known.")
         columns_of_key = key_columns(options["keys"]) if "keys" in options else ()
-        rows_asked = RowsAsked(
+        rows_asked = RowRequest(
             key=options.get("key", ""), key_columns=columns_of_key, snapshot=_get_snapshot(shape), relation=options.get("relation")
         )
         return query_by_key(database, shape, files, wanted_rows, columns, rows_asked)

@@ -9,7 +9,7 @@ from headwater.graph.files.formats.base import Format
 from headwater.graph.files.formats.keyed_rows import query_by_key
 from headwater.graph.files.read_files import FileReader, ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
-from headwater.graph.storage.tables import RowsAsked
+from headwater.graph.storage.tables import RowRequest
 
 
 class Kafka(Format):
@@ -34,4 +34,4 @@ class Kafka(Format):
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
         del reader
-        return query_by_key(database, shape, files, wanted_rows, columns, RowsAsked(key="offset"))
+        return query_by_key(database, shape, files, wanted_rows, columns, RowRequest(key="offset"))

@@ -20,7 +20,7 @@ from headwater.graph.files.formats.loaded_records import load_records
 from headwater.graph.files.read_files import ReadFile, WantedRows
 from headwater.graph.files.shapes import Shape
 from headwater.graph.records.decode import Longs
-from headwater.graph.storage.tables import RowsAsked, RowsFound, StoredTable
+from headwater.graph.storage.tables import RowRequest, StoredTable, TableRows
 
 _TYPES = {
     "bigint": pa.int64(), "int": pa.int32(), "smallint": pa.int16(), "tinyint": pa.int8(), "boolean": pa.bool_(), "double": pa.float64(),
@@ -38,7 +38,7 @@ def query_by_key(
     files: Sequence[ReadFile],
     wanted_rows: WantedRows | None,
     columns: Iterable[str] | None,
-    rows_asked: RowsAsked,
+    rows_asked: RowRequest,
 ) -> tuple[str, list[object]]:
     """Return a query of records, like `Format.make_query`. `rows_asked` has the key, and the way to detect a changed record."""
     computed_columns = None if columns is None else set(columns)
@@ -50,7 +50,7 @@ def query_by_key(
 
 
 def _load_rows(
-    file: ReadFile, shape: Shape, rows: Longs | None, computed_columns: set[str] | None, rows_asked: RowsAsked
+    file: ReadFile, shape: Shape, rows: Longs | None, computed_columns: set[str] | None, rows_asked: RowRequest
 ) -> tuple[Longs, pa.Table]:
     """Load records of one table. `computed_columns` are used in computations, so doubtful records raise an error."""
     table = file.stored
@@ -68,7 +68,7 @@ def _load_rows(
     rows_found = (
         table.store.rows(table.parts, rows_asked)
         if rows_asked.keys is None or rows_asked.keys
-        else RowsFound([], [[] for _ in read_columns], {}, None)
+        else TableRows([], [[] for _ in read_columns], {}, None)
     )
     if computed_columns is not None and (uncertain := rows_found.uncertain & computed_columns):
         raise UnsupportedError(f"It is not certain what Spark read in {min(uncertain)} of {file.block.path}.")
@@ -84,7 +84,7 @@ def _load_rows(
     return keys, pa.table(arrays, names=[str(place) for place in range(len(arrays))])
 
 
-def _find_recorded_keys(table: StoredTable, rows_asked: RowsAsked, rows: Sequence[int]) -> tuple[RowsAsked, dict[int, str]]:
+def _find_recorded_keys(table: StoredTable, rows_asked: RowRequest, rows: Sequence[int]) -> tuple[RowRequest, dict[int, str]]:
     """Return the request with the recorded keys of rows, and the reasons why other rows have no key."""
     known_keys = table.recorded(rows) if table.recorded is not None else {}
     recorded_keys = {row: key for row in rows if (key := known_keys.get(row)) is not None}
@@ -93,7 +93,7 @@ def _find_recorded_keys(table: StoredTable, rows_asked: RowsAsked, rows: Sequenc
 
 
 def _keep_unchanged(
-    table: StoredTable, rows_found: RowsFound, rows: Longs | None, unknown_rows: Mapping[int, str], *, strict: bool
+    table: StoredTable, rows_found: TableRows, rows: Longs | None, unknown_rows: Mapping[int, str], *, strict: bool
 ) -> list[int]:
     """Return the indexes of rows that have not changed since the run. Other rows become doubts, or raise an error if `strict`.
 

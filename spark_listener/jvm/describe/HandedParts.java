@@ -2,7 +2,7 @@ package headwater.describe;
 
 import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Capture;
-import headwater.rewrite.kept.HandedOver;
+import headwater.rewrite.kept.FrameHandover;
 import headwater.rewrite.kept.RecordedRows;
 import headwater.shim.Untyped;
 import headwater.tap.Report;
@@ -19,7 +19,7 @@ import org.apache.hadoop.conf.Configuration;
  * capture.
  */
 public final class HandedParts {
-    private final HandedOver handed;
+    private final FrameHandover handed;
     private final int base;
     private final String id; // of the capture that they become a part of
     private final String folder;
@@ -28,7 +28,7 @@ public final class HandedParts {
     private final List<Map<String, Object>> segments = new ArrayList<>();
     private final List<Map<String, Object>> boundaries = new ArrayList<>();
 
-    private HandedParts(HandedOver handed, int base, String id, Configuration conf) {
+    private HandedParts(FrameHandover handed, int base, String id, Configuration conf) {
         this.handed = handed;
         this.base = base;
         this.id = id;
@@ -38,7 +38,7 @@ public final class HandedParts {
         this.problems = new ArrayList<>(handed.capture().problems);
     }
 
-    public static Map<String, List<Map<String, Object>>> of(HandedOver handed, int base, String capture, Configuration conf) {
+    public static Map<String, List<Map<String, Object>>> of(FrameHandover handed, int base, String capture, Configuration conf) {
         return new HandedParts(handed, base, capture, conf).parts();
     }
 
@@ -84,7 +84,7 @@ public final class HandedParts {
         for (int i = 0; i < capture.boundaries.size(); i++) {
             Boundary boundary = capture.boundaries.get(i);
             List<Map<String, Object>> columns = columns(boundary.columns, place);
-            int operator = place == null ? HandedOver.number(boundary.operator) : place.number(boundary.operator);
+            int operator = place == null ? FrameHandover.number(boundary.operator) : place.number(boundary.operator);
             Map<String, Object> described = Manifest.described(boundary, base + first + i, operator, columns, Untyped.maps(plan.get("operators")));
             described.put("operator", shifted(described.get("operator")));
             boundaries.add(described);
@@ -117,7 +117,7 @@ public final class HandedParts {
             Map<String, Object> column = new LinkedHashMap<>(original);
             if (column.containsKey("operator")) {
                 int operator = ((Number) column.get("operator")).intValue();
-                column.put("operator", shifted(place == null ? HandedOver.number(operator) : place.number(operator)));
+                column.put("operator", shifted(place == null ? FrameHandover.number(operator) : place.number(operator)));
             }
             result.add(column);
         }

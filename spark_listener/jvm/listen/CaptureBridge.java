@@ -16,7 +16,7 @@ import headwater.rewrite.functions.EnclosedFunctions;
 import headwater.rewrite.scans.keyed.DeclaredKeys;
 import headwater.rewrite.scans.keyed.ShortQuestion;
 import headwater.rewrite.kept.Checkpoint;
-import headwater.rewrite.kept.HandedOver;
+import headwater.rewrite.kept.FrameHandover;
 import headwater.rewrite.kept.RecordedRows;
 import headwater.shim.Scala;
 import headwater.source.HadoopFiles;
@@ -94,11 +94,11 @@ public final class CaptureBridge {
     }
 
     /** The replacement for the RDD of a frame. Null if there is nothing to record. Never throws. */
-    public HandedOver handedOver(Dataset<?> frame) {
+    public FrameHandover handedOver(Dataset<?> frame) {
         if (rule == null || !captures.open()) {
             return null;
         }
-        HandedOver handed = HandedOver.of(frame);
+        FrameHandover handed = FrameHandover.of(frame);
         if (handed.capture() != null) {
             QueryEnd.lost(handed.written(), handed.capture());
         }
@@ -106,7 +106,7 @@ public final class CaptureBridge {
     }
 
     /** The records of a frame that became an RDD, as JSON (HandedParts). */
-    public String parts(HandedOver handed, int base, String capture) throws Exception {
+    public String parts(FrameHandover handed, int base, String capture) throws Exception {
         return json.writeValueAsString(HandedParts.of(handed, base, capture, context.hadoopConfiguration()));
     }
 

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from headwater.backend.compat.cdap import operations
-from headwater.backend.compat.cdap.request import Asked, Window
+from headwater.backend.compat.cdap.request import CdapRequest, Window
 from headwater.backend.ingest.intake.recorded_operations import event_of, read_recording
 from headwater.backend.projection.event import event_stamp, project_event
 from headwater.errors import InvalidQueryError
@@ -49,7 +49,7 @@ async def test_runs_are_read_a_few_at_a_time_and_too_many_operations_are_refused
             return await latest(*given, first=first, **more)
 
         monkeypatch.setattr(store, "latest", counted)
-        ask = Asked(store, "t", "n", "out", Window(0, 1 << 36))
+        ask = CdapRequest(store, "t", "n", "out", Window(0, 1 << 36))
         found = await operations.recorded_by(ask, _JOB, "a", incoming=True)
         assert len(found) == _RUNS
         assert asked == [10, 10, 10]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.audit.lines import Found, Wanted, earlier_files, name_of_full
+from headwater.backend.audit.lines import MatchingEntries, Wanted, earlier_files, name_of_full
 from headwater.backend.audit.log import AuditLog, append_line
 from headwater.backend.audit.reader import SharedAudit
 from headwater.backend.audit.shared.copier import AuditCopier
@@ -86,7 +86,7 @@ def _copied(server: Postgres) -> list[bytes]:
     return [bytes(line) for (line,) in server.run("SELECT line FROM headwater.audit_line ORDER BY chain, number")]
 
 
-def _found(address: Address, most: int = 1000, **wanted: Any) -> Found:
+def _found(address: Address, most: int = 1000, **wanted: Any) -> MatchingEntries:
     audit = SharedAudit(address)
     try:
         return audit.latest(Wanted(**wanted), most)

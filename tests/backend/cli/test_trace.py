@@ -16,7 +16,18 @@ from headwater.backend.cli.trace import app
 from headwater.backend.cli.trace_command import as_json
 from headwater.backend.cli.trace_story import print_story
 from headwater.errors import InvalidQueryError
-from headwater.graph.trace import FoundAgain, Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace import (
+    ColumnExpression,
+    FoundAgain,
+    Grain,
+    Hop,
+    Incomplete,
+    Semantics,
+    Step,
+    TraceAnswer,
+    TracedRecord,
+    TraceRequest,
+)
 
 RAW, REPORT = "dataset:file:/data/raw/weather.csv", "dataset:file:/data/out/report"
 WINDY = {"origin": "EWR", "hour": 3, "wind_speed": "1048.36058"}
@@ -109,7 +120,7 @@ def test_the_path_names_jobs_and_operations():
 
 
 def test_the_path_names_expressions_where_they_are_known_whether_a_column_was_asked_for_or_not():
-    grouped = Step("Aggregate", [Made("max_wind", "max(wind_speed)")], ["origin", "month"])
+    grouped = Step("Aggregate", [ColumnExpression("max_wind", "max(wind_speed)")], ["origin", "month"])
     hop = Hop("job:local:report", "run:0198a1b2-0000", REPORT, [RAW], ["Aggregate [origin]"], 1, Grain.RECORD, [grouped])
     for column in ("max_wind", None):
         told = story(answer([raw(1009)], path=[hop]), column=column)

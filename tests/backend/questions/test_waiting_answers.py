@@ -127,11 +127,11 @@ def big(home: Path) -> Path:
 
 
 async def test_an_export_that_waits_for_its_reader_beyond_the_deadline_is_ended(big: Path, opened: Opened) -> None:
-    async with opened(question_processes=1, question_seconds=5, answer_bytes=4 * MB) as pool:
+    async with opened(question_processes=1, question_seconds=20, answer_bytes=4 * MB) as pool:
         await pool.of("ann").rows(TENANT, RowsRequest("out"))
         export = pool.of("ann").export(TENANT, ALL, ProvFormat.JSON)
         await anext(export)
-        await asyncio.sleep(1)  # of the five that the process waits
+        await asyncio.sleep(1)  # of the twenty that the process waits
         assert (await pool.of("bob").rows(TENANT, RowsRequest("out"))).total == 7  # once the other has been ended
         with pytest.raises(QuestionEndedError, match="HEADWATER_ANSWER_BYTES"):
             [piece async for piece in export]

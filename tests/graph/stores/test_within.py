@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headwater.errors import UnsupportedError
 from headwater.graph.access.patterns import Namespaces
-from headwater.graph.access.restricted_store import StoreWithin
+from headwater.graph.access.restricted_store import RestrictedStore
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, node_id
 from headwater.graph.stores import Direction, GraphStore
 from headwater.graph.stores.paging import bounds_of
@@ -53,7 +53,7 @@ async def test_it_is_the_graph_without_what_is_hidden(
     everything, left = _graph(flows)
     await store.apply(whole, [GraphBatch(stamp(1), edges=everything)])
     await store.apply(ours, [GraphBatch(stamp(1), edges=left)])
-    seen = StoreWithin(store, whole, [SEEN])
+    seen = RestrictedStore(store, whole, [SEEN])
     start = [node_id(NodeKind.DATASET, _space(is_ours), str(focus)) for is_ours in (True, False)]
     assert await seen.get(whole, start) == await store.get(ours, start)
     for direction in Direction:
@@ -110,7 +110,7 @@ async def test_a_pipeline_shows_the_jobs_of_permitted_namespaces(store: GraphSto
     pipeline = node_id(NodeKind.PIPELINE, OURS, "daily")
     jobs = [node_id(NodeKind.JOB, _space(place % 2 == 0), f"{place}") for place in range(6)]
     await store.apply(tenant, [GraphBatch(stamp(1), edges=[contains(pipeline, job) for job in jobs])])
-    seen = StoreWithin(store, tenant, [SEEN])
+    seen = RestrictedStore(store, tenant, [SEEN])
     page = await seen.children(tenant, pipeline, first=2)
     rest = await seen.children(tenant, pipeline, first=2, after=page.cursor)
     assert [found.id for found in (*page.nodes, *rest.nodes)] == jobs[::2]
@@ -126,7 +126,7 @@ async def test_a_run_of_two_namespaces_is_in_no_page_and_no_count(store: GraphSt
     await store.apply(tenant, [GraphBatch(stamp(1), edges=edges)])
     assert set(await store.shared(tenant, ours)) == mixed == set(await store.shared(tenant, theirs))
     assert await store.shared(tenant, runs[0]) == []
-    seen = StoreWithin(store, tenant, [SEEN])
+    seen = RestrictedStore(store, tenant, [SEEN])
     expected = [run for run in runs if run not in mixed]
     pages = [await seen.latest(tenant, ours, NodeKind.RUN, first=1, skip=skip) for skip in range(6)]
     assert [found.id for page in pages for found in page.nodes] == expected
@@ -150,7 +150,7 @@ async def test_declared_data_in_a_dataset_is_in_no_count(store: GraphStore, tena
     columns = [node_id(NodeKind.COLUMN, OURS, "orders", name) for name in "ab"]
     edges = [contains(dataset, each) for each in (*columns, "data:shelf:zz")]
     await store.apply(tenant, [GraphBatch(stamp(1), edges=edges)])
-    page = await StoreWithin(store, tenant, [SEEN]).children(tenant, dataset, first=1)
+    page = await RestrictedStore(store, tenant, [SEEN]).children(tenant, dataset, first=1)
     assert (page.total, [each.id for each in page.nodes]) == (2, columns[:1])
 
 
@@ -158,7 +158,7 @@ async def test_owners_and_tags_are_seen_where_they_describe_what_is(store: Graph
     ours, theirs = node_id(NodeKind.DATASET, OURS, "a"), node_id(NodeKind.DATASET, THEIRS, "a")
     bears = [("tag:both", ours), ("tag:both", theirs), ("tag:hidden", theirs), ("owner:ann", ours), ("term:none", "type:t")]
     await store.apply(tenant, [GraphBatch(stamp(1), edges=[Edge(src, dst, EdgeKind.DESCRIBES) for src, dst in bears])])
-    seen = StoreWithin(store, tenant, [SEEN])
+    seen = RestrictedStore(store, tenant, [SEEN])
     assert [found.id for found in (await seen.listed(tenant, "tag:")).nodes] == ["tag:both"]
     assert [found.id for found in await seen.get(tenant, ["owner:ann", "tag:hidden", "term:none", "type:t"])] == ["owner:ann"]
     edges = await seen.neighbours(tenant, ["tag:both"], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.DESCRIBES])
@@ -177,12 +177,12 @@ async def test_properties_that_are_not_known_to_name_nothing_are_not_told(store:
         "capture": {"mode": "m", "problems": "x"},
     }
     await store.apply(tenant, [GraphBatch(stamp(1), [Node(run, NodeKind.RUN, run, about)], [contains(job, run)])])
-    (found,) = await StoreWithin(store, tenant, [SEEN]).get(tenant, [run])
+    (found,) = await RestrictedStore(store, tenant, [SEEN]).get(tenant, [run])
     assert dict(found.properties) == {"state": "FAIL", "capture": {"mode": "m"}}
 
 
 async def test_nothing_is_written_or_told_of_the_whole(store: GraphStore, tenant: str) -> None:
-    seen = StoreWithin(store, tenant, [SEEN])
+    seen = RestrictedStore(store, tenant, [SEEN])
     with pytest.raises(UnsupportedError):
         await seen.apply(tenant, [])
     with pytest.raises(UnsupportedError):

@@ -12,10 +12,10 @@ from headwater.spark_listener.rdd_records import placed
 from headwater.spark_listener.rdd_records.placed import Placed, Pulling
 from headwater.spark_listener.rdd_records.starts import NONE, Numbered
 from headwater.spark_listener.rdd_records.taps import Written
-from tests.spark_listener.rdd_records.test_taps import Kept
+from tests.spark_listener.rdd_records.test_taps import PersistedRows
 
 
-class Restarted(Kept):
+class Restarted(PersistedRows):
     """A report that keeps its rows, and what it says of them."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ def ran(
     function: Callable[..., Any], of: Callable[[int, Any], Any], records: Iterable[Any], most: int | None = None, **options: Any
 ) -> Any:
     """The passed records, the recorded inputs of each result (by number, records by number), and the report."""
-    report, sink = Restarted(), Kept()
+    report, sink = Restarted(), PersistedRows()
     start = Placed(of, function, report, 1, **options)
     called = (lambda it: function(SPLIT, it)) if options.get("indexed") else function
     inner = Pulling(Numbered(), None, start, reads=True)

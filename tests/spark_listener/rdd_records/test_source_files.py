@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from headwater.spark_listener.rdd_records.known import KNOWN, Known
+from headwater.spark_listener.rdd_records.known import KNOWN, TrackedRdd
 from headwater.spark_listener.rdd_records.source_files import SourceFiles
 from headwater.spark_listener.rdd_records.sources import LINES
 from headwater.spark_listener.rdd_records.starts import Numbered
@@ -37,7 +37,7 @@ def test_who_comes_second_waits_until_what_the_first_lists_is_stated(tmp_path: P
     scan = recording.operator("Scan", "textFile", (), behaviour="source", columns=[])
     rows = _Rows()
     start = Numbered()
-    setattr(rows, KNOWN, Known((scan,), start, reads=True, top=scan))
+    setattr(rows, KNOWN, TrackedRdd((scan,), start, reads=True, top=scan))
     files.add(scan, rows, LINES, start)
     first = threading.Thread(target=files.reads, args=(rows,))
     first.start()

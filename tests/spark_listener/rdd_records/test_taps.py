@@ -27,7 +27,7 @@ class Marked(uuid.UUID):
 pytestmark = pytest.mark.usefixtures("loops")
 
 
-class Kept(Report):
+class PersistedRows(Report):
     """A report that keeps its rows where the test sees them."""
 
     def __init__(self) -> None:
@@ -55,8 +55,10 @@ class Kept(Report):
         self.fault = self.fault or fault
 
 
-def tapped(kind: type[Recording], function: Callable[[Iterable[Any]], Iterable[Any]], records: Iterable[Any]) -> tuple[Iterator[Any], Kept]:
-    report = Kept()
+def tapped(
+    kind: type[Recording], function: Callable[[Iterable[Any]], Iterable[Any]], records: Iterable[Any]
+) -> tuple[Iterator[Any], PersistedRows]:
+    report = PersistedRows()
     tap = kind(Numbered(), lambda _split, entered: function(entered), report, reads=True)
     return iter(tap(0, records)), report
 
@@ -106,7 +108,7 @@ def test_functions_are_called_when_a_tap_is_called(kind: type[Any]) -> None:
         called.append("function")
         return [(record, record) for record in records]
 
-    more: dict[str, Any] = {"shape": "record"} if kind is Carrying else {"report": Kept()}
+    more: dict[str, Any] = {"shape": "record"} if kind is Carrying else {"report": PersistedRows()}
     tap = kind(Numbered(), function, reads=True, **more)
     passed = tap(0, iter("ab"))
     assert called == ["function"]
@@ -207,7 +209,7 @@ def test_who_stops_early_leaves_nothing() -> None:
 
 
 def test_a_pass_whose_rows_cannot_be_written_goes_on() -> None:
-    class Full(Kept):
+    class Full(PersistedRows):
         def add(self, columns: Sequence[array[int]]) -> None:
             raise OSError("no space")
 
@@ -220,7 +222,7 @@ def test_a_pass_whose_rows_cannot_be_written_goes_on() -> None:
 @pytest.mark.parametrize("key", [math.nan, (1, math.nan), ("a", (math.nan,))])
 @pytest.mark.parametrize("one_by_one", [True, False])
 def test_groups_of_nan_are_told_apart_as_keys_that_share_a_hash(key: Any, one_by_one: bool) -> None:
-    checks = Kept()
+    checks = PersistedRows()
     start = Keyed(checks)
     for split in (0, 1):
         out: list[Any] = []
@@ -236,8 +238,8 @@ def test_groups_of_nan_are_told_apart_as_keys_that_share_a_hash(key: Any, one_by
 
 def _of_groups(
     kind: type[Recording], records: Iterable[Any], function: Callable[[Iterable[Any]], Iterable[Any]]
-) -> tuple[list[Any], Kept, Kept]:
-    checks, report = Kept(), Kept()
+) -> tuple[list[Any], PersistedRows, PersistedRows]:
+    checks, report = PersistedRows(), PersistedRows()
     start = Keyed(checks)
     tap = kind(start, lambda split, entered: function(start(split, entered)), report, reads=False)
     return list(tap(3, records)), checks, report
@@ -283,7 +285,7 @@ def test_groups_of_nan_in_a_whole_pass() -> None:
 @pytest.mark.parametrize("one_by_one", [True, False])
 @pytest.mark.parametrize("key", ["a", "long " * 100, 7, ("a", 1), b"x"])
 def test_a_key_with_groups_in_two_partitions_is_told_as_keys_that_share_a_hash(key: Any, one_by_one: bool) -> None:
-    checks = Kept()
+    checks = PersistedRows()
     for split in (0, 1, 1):
         out: list[Any] = []
         start = Keyed(checks)
@@ -293,7 +295,7 @@ def test_a_key_with_groups_in_two_partitions_is_told_as_keys_that_share_a_hash(k
         if not one_by_one:
             assert [list(column) for column in start.taken()] == [[stable_hash(key)]]
     for split in (0, 1):  # in the form that a tap passes on
-        assert len(list(Grouping(Keyed(checks), None, Kept(), reads=True)(split, iter([(key, 1)])))) == 1
+        assert len(list(Grouping(Keyed(checks), None, PersistedRows(), reads=True)(split, iter([(key, 1)])))) == 1
     assert {one for one, _ in checks.rows} == {stable_hash(key)}
     assert len({check for _, check in checks.rows}) == 2
     assert len({check for _, check in checks.rows[-2:]}) == 2
@@ -330,7 +332,7 @@ def test_what_a_function_pulled_counts_where_it_stops_early() -> None:
 
 
 def test_a_start_that_is_not_pulled_to_its_end_leaves_nothing() -> None:
-    checks = Kept()
+    checks = PersistedRows()
     carried = iter(Carrying(Keyed(checks), None, reads=True, shape="record")(0, [("a", 1), ("b", 2)]))
     assert next(carried) == (("a", 1), (stable_hash("a"),))
     del carried

@@ -11,7 +11,7 @@ import pytest
 
 from headwater.backend.compat.marquez.dataset_shape import bodies_of_datasets, bodies_of_versions
 from headwater.backend.compat.marquez.events import _page
-from headwater.backend.compat.marquez.request import Asked, Place
+from headwater.backend.compat.marquez.request import MarquezRequest, Place
 from headwater.backend.compat.marquez.run_shape import bodies_of_runs
 from headwater.backend.ingest.log.model import Draft, EntryKind
 from headwater.backend.ingest.log.sqlite import SqliteLog
@@ -21,14 +21,14 @@ from headwater.graph.stores import open_store
 
 
 @pytest.fixture
-async def ask(tmp_path: Path) -> AsyncIterator[Asked]:
+async def ask(tmp_path: Path) -> AsyncIterator[MarquezRequest]:
     store = open_store(f"sqlite:///{tmp_path}/graph.db")
     await store.open()
-    yield Asked(store, "t", tells_values=True)
+    yield MarquezRequest(store, "t", tells_values=True)
     await store.close()
 
 
-async def test_a_page_of_runs_is_refused_that_has_too_many_inputs(ask: Asked) -> None:
+async def test_a_page_of_runs_is_refused_that_has_too_many_inputs(ask: MarquezRequest) -> None:
     inputs: dict[str, object] = {f"input:dataset:f:{n}": {} for n in range(20_001)}
     one, other = (Node(f"run:{name}", NodeKind.RUN, name, {"startedAt": "2026-01-01", **inputs}) for name in ("a", "b"))
     with pytest.raises(InvalidQueryError, match="2 entries of this page have more than 20,000 inputs") as refused:
@@ -37,7 +37,7 @@ async def test_a_page_of_runs_is_refused_that_has_too_many_inputs(ask: Asked) ->
     assert [run["id"] for run in await bodies_of_runs(ask, [one])] == ["a"]
 
 
-async def test_a_page_of_datasets_or_versions_is_refused_that_has_too_many_fields(ask: Asked) -> None:
+async def test_a_page_of_datasets_or_versions_is_refused_that_has_too_many_fields(ask: MarquezRequest) -> None:
     def wide(name: str, count: int) -> Node:
         fields = [{"name": f"c{n}", "type": "string"} for n in range(count)]
         return Node(f"dataset:f:{name}", NodeKind.DATASET, name, {"schema": {"fields": fields}})

@@ -11,7 +11,7 @@ from headwater.backend.ingest.intake.bodies import unpack
 from headwater.backend.ingest.intake.captures import read_manifest
 from headwater.backend.ingest.intake.declarations import read_packed_declaration
 from headwater.backend.ingest.intake.documents import read_document
-from headwater.backend.ingest.intake.event_namespaces import EventsWithin
+from headwater.backend.ingest.intake.event_namespaces import EventNamespaces
 from headwater.backend.ingest.intake.prov import read_provenance
 from headwater.backend.ingest.intake.receive import read_events
 from headwater.backend.ingest.intake.recordings import ProgramRun, read_packed_recording
@@ -27,7 +27,7 @@ _LIMIT = 1 << 25
 _TABLE: dict[str, tuple[Read, Mapping[str, Make]]] = {
     "PROV": (read_provenance, PROV),
     "event": (read_events, EVENTS),
-    "event of one who sends for some namespaces": (lambda body: EventsWithin(Namespaces(["n"]), ())(json.loads(body), "$"), _LAWFUL),
+    "event of one who sends for some namespaces": (lambda body: EventNamespaces(Namespaces(["n"]), ())(json.loads(body), "$"), _LAWFUL),
     "manifest": (read_manifest, MANIFESTS),
     "declaration": (lambda body: read_packed_declaration(body, None, _LIMIT), DECLARATIONS),
     "recording": (lambda body: read_packed_recording(body, None, _LIMIT, _RUN), RECORDINGS),

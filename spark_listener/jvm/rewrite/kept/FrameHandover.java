@@ -27,11 +27,11 @@ import org.apache.spark.sql.types.StructType;
  * pair with its references. Operators are numbered as in the description of the plan, where the root is 0. Operators of
  * a recording in Python keep their numbers.
  */
-public final class HandedOver extends TappedFrame {
+public final class FrameHandover extends TappedFrame {
     private final List<Integer> operators = new ArrayList<>(); // what the references of a row are to
     private JavaRDD<byte[]> rows; // null: the program's own
 
-    private HandedOver(LogicalPlan written) {
+    private FrameHandover(LogicalPlan written) {
         super(written);
     }
 
@@ -39,8 +39,8 @@ public final class HandedOver extends TappedFrame {
      * The replacement of a frame. Its shuffles may have run when this returns, because Spark runs them when the RDD of
      * a frame is requested. Never throws.
      */
-    public static HandedOver of(Dataset<?> frame) {
-        HandedOver handed = new HandedOver(Frames.plan(frame));
+    public static FrameHandover of(Dataset<?> frame) {
+        FrameHandover handed = new FrameHandover(Frames.plan(frame));
         QueryExecution tapped = handed.planned(frame);
         if (tapped != null) {
             try {
