@@ -1,4 +1,4 @@
-"""Packing of the nodes that one transaction touched, for a store's log of changes. The result is small enough to be written each time."""
+"""Packs the nodes that one transaction changed, for a store's log of changes. The result is small enough to be written each time."""
 
 from __future__ import annotations
 
@@ -17,25 +17,24 @@ _LEVEL = 1  # the best level shrinks the bytes by another 10 to 17 %, and takes 
 
 
 def touched(changes: Changes) -> set[str]:
-    """Return the nodes for which a transaction may have changed the own row or an incoming edge."""
+    """Return the nodes of which a transaction may have changed the row or an incoming edge."""
     found = {end for src, dst, _ in changes.edges for end in (src, dst)}  # a node that only an edge names may be new
     found.update(identifier for identifier, facts in changes.nodes.items() if facts)
     return found
 
 
 def pack(nodes: Collection[T]) -> bytes | None:
-    """Return the nodes as bytes, or None if there are more than `TOUCHED`."""
+    """Return the nodes as compressed bytes. None if there are more than `TOUCHED`."""
     return zlib.compress(json.dumps(sorted(nodes), separators=(",", ":")).encode(), _LEVEL) if len(nodes) <= TOUCHED else None
 
 
 def unpack(packed: bytes) -> list[int] | list[str]:
-    """Return the nodes that `pack` packed."""
     nodes: list[int] | list[str] = json.loads(zlib.decompress(packed))
     return nodes
 
 
 class Touched:
-    """The nodes that the transactions after a revision touched, by owner. The transactions are taken in the order of the log."""
+    """The nodes that the transactions after a revision changed, by owner. Transactions are added in the order of the log."""
 
     def __init__(self, after: int) -> None:
         self.revision = after
@@ -43,7 +42,7 @@ class Touched:
         self._named = 0
 
     def take(self, revision: int, packed: bytes | None, owner: str = "") -> bool:
-        """Add the next transaction. Returns False if the log misses the changes, or if reading everything again is cheaper."""
+        """Add the next transaction. Return false if the log misses the changes, or if reading the whole graph is cheaper."""
         if revision != self.revision + 1 or packed is None:
             return False
         self.revision = revision

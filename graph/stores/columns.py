@@ -1,6 +1,6 @@
-"""Walks from column to column: the answers of every store to `reach` and `cone` over `derives` from columns.
+"""Walks from column to column, for every store: `reach` and `cone` over edges `derives` from columns.
 
-A walk goes level by level. Each level is a step of `derivations`, so that an edge kept once for a whole dataset appears at each of its
+A walk goes level by level. Each level is a step of `derivations`, so that an edge stored once for a whole dataset appears at each of its
 columns.
 """
 
@@ -16,7 +16,7 @@ from headwater.graph.stores.protocol import COUNTED, Cone, Direction, Subgraph
 
 
 def by_columns(focus: Iterable[str], kinds: Sequence[EdgeKind]) -> bool:
-    """Whether a walk goes from column to column."""
+    """Return whether a walk goes from column to column."""
     return set(kinds) == {EdgeKind.DERIVES} and any(identifier.startswith(f"{NodeKind.COLUMN}:") for identifier in focus)
 
 
@@ -29,7 +29,7 @@ async def reach_columns(store: Reader, tenant: str, focus: Sequence[str], *, dir
 async def cone_columns(
     store: Reader, tenant: str, focus: Sequence[str], *, direction: Direction, depth: int, limit: int, facts: bool, names: bool
 ) -> Cone:
-    """See `GraphStore.cone`. The id of a column already names its containers."""
+    """Return the cone of columns, as `GraphStore.cone` does. The id of a column already names its containers."""
     walk = await _walked(store, tenant, focus, direction, depth, limit)
     numbers = {identifier: number for number, identifier in enumerate(walk.order)}
     edges = walk.edges()
@@ -51,7 +51,7 @@ async def cone_columns(
 
 
 class _Walk:
-    """The result of a walk: hops in each direction, the edges found, and the nodes within the limit."""
+    """The result of a walk: distances in each direction, the edges, and the nodes within the limit."""
 
     def __init__(self) -> None:
         self.distance: dict[Direction, dict[str, int]] = {}
@@ -63,7 +63,6 @@ class _Walk:
         self.beyond: set[str] = set()
 
     def nearest(self) -> dict[str, int]:
-        """Return the shorter distance of each node."""
         hops: dict[str, int] = {}
         for distance in self.distance.values():
             for identifier, away in distance.items():
@@ -71,7 +70,6 @@ class _Walk:
         return hops
 
     def kept(self) -> dict[str, int]:
-        """Return the distances of the nodes within the limit."""
         hops = self.nearest()
         return {identifier: hops[identifier] for identifier in self.order}
 
@@ -81,7 +79,6 @@ class _Walk:
             self.met[edge.src, edge.dst] = both(self.met.get((edge.src, edge.dst)), edge)
 
     def edges(self) -> list[Edge]:
-        """Return the edges between nodes within the limit."""
         left = set(self.order)
         return [edge for edge in self.met.values() if edge.src in left and edge.dst in left]
 

@@ -1,4 +1,4 @@
-"""Gathers a cone level by level. Every store shares this code, and fetches only the edges of each level."""
+"""Builds a cone level by level. Every store shares this code, and only fetches the edges of each level."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KINDS = {kind.value: kind for kind in EdgeKind}  # a look-up takes a tenth of t
 
 @dataclass(slots=True)
 class ConeBuilder(Generic[K]):
-    """Builds a cone. Call `level` for the next direction and nodes, pass their edges to `take`, and repeat until `level` returns None.
+    """Builds a cone. Repeat until `level` returns None: fetch the edges of the returned nodes, and pass them to `take`.
 
     An edge is (near end, far end), followed by (kind, first, last) if `about` is set. If a level exceeds the limit, the nodes with the
     first ids are kept: `cut` returns the candidates, and `take` expects them ordered by id.
@@ -50,7 +50,7 @@ class ConeBuilder(Generic[K]):
         self._crossing = len(self._waiting) > 1
 
     def level(self) -> tuple[Direction, list[K]] | None:
-        """Return the direction and the nodes to expand next, or None if the cone is complete."""
+        """Return the direction and the nodes to expand next. None if the cone is complete."""
         while self._waiting and not self._waiting[0][1]:
             self._waiting.pop(0)
         if self._waiting:
@@ -64,14 +64,14 @@ class ConeBuilder(Generic[K]):
         return None
 
     def cut(self, far: Sequence[K]) -> list[K]:
-        """Return the new far ends of the current level if they exceed the limit, or nothing."""
+        """Return the new far ends of the present level if they exceed the limit, or nothing."""
         if not 0 <= self._waiting[0][2] < self.depth:
             return []
         new = [key for key in dict.fromkeys(far) if key not in self._numbers]
         return new if len(new) > self.limit - len(self.keys) else []
 
     def take(self, rows: Sequence[tuple[Any, ...]], ordered: Sequence[K] = ()) -> None:
-        """Take the edges of the current level."""
+        """Add the edges of the present level."""
         way, _, hops = self._waiting.pop(0)
         numbers = self._numbers
         if 0 <= hops < self.depth:
@@ -90,11 +90,10 @@ class ConeBuilder(Generic[K]):
             self.facts += [(_KINDS[kind], first or "", last or "") for _, _, kind, first, last in rows]
 
     def _number(self, way: Direction, rows: Sequence[tuple[Any, ...]], hops: int, ordered: Sequence[K]) -> list[K]:
-        """Number the new nodes within the limit, and return the nodes to expand next."""
         numbers, distance = self._numbers, self.distance[way]
         found = dict.fromkeys([row[1] for row in rows])
         unnumbered = [key for key in found if key not in numbers]
-        # These are known from the other cone, and new in this one.
+        # These were found in the other direction, and are new in this direction.
         new = [key for key in found if key in numbers and numbers[key] not in distance] if self.direction is Direction.BOTH else []
         room = self.limit - len(self.keys)
         if len(unnumbered) > room:
@@ -108,7 +107,7 @@ class ConeBuilder(Generic[K]):
         return new + unnumbered
 
     def _new(self, way: Direction, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return the edges that the other cone has not found. Two nodes may be joined by edges of two kinds."""
+        """Return the edges that the other direction has not found. Two nodes may be joined by edges of two kinds."""
         fresh = []
         for row in rows:
             key = (row[1], row[0], *row[2:3]) if way is Direction.UPSTREAM else (row[0], row[1], *row[2:3])

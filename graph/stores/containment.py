@@ -1,4 +1,4 @@
-"""The order of a node's containers, and the list of everything in a container. Stores share this code, and fetch only the edges."""
+"""Sorts a node's containers, and lists the content of a container. Stores share this code, and only fetch the edges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEVEL |= {NodeKind.ACTOR: _LEVEL[NodeKind.PIPELINE], NodeKind.DATA: _LEVEL[Node
 
 
 class _Holding(Protocol):
-    """The one verb that `children` needs, of a store or of a remote service."""
+    """The verb of a store that `children` needs. A remote service has it too."""
 
     async def children(
         self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
@@ -23,7 +23,7 @@ class _Holding(Protocol):
 
 
 async def children(graph: _Holding, tenant: str, parent: str, kinds: Sequence[NodeKind]) -> list[Node]:
-    """Return all nodes of some kinds that a container holds directly: the pages of `GraphStore.children` together."""
+    """Return all nodes of some kinds that a container contains directly, from all pages."""
     found: list[Node] = []
     cursor: str | None = None
     while True:

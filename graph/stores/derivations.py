@@ -29,7 +29,7 @@ class Reader(Protocol):
 
 
 async def derivations(store: Reader, tenant: str, ids: Sequence[str], *, direction: Direction) -> list[Edge]:
-    """Return the edges of the kind `derives` one hop away from columns."""
+    """Return the edges `derives` one hop away from columns."""
     found: dict[tuple[str, str], Edge] = {}
     for way in direction.ways():
         for edge in await (_upstream if way is Direction.UPSTREAM else _downstream)(store, tenant, ids):
@@ -65,7 +65,7 @@ async def _downstream(store: Reader, tenant: str, ids: Sequence[str]) -> list[Ed
 
 
 def _spread(whole: Iterable[Edge], writes: Iterable[Edge]) -> list[Edge]:
-    """Turn edges to datasets into edges to the columns that their jobs write there."""
+    """Turn edges to datasets into edges to those columns that the edges' jobs write in the datasets."""
     written: dict[tuple[str, str], list[Edge]] = {}  # by dataset and job
     for write in writes:
         if write.dst.startswith(_COLUMN):
@@ -92,7 +92,7 @@ def _spread(whole: Iterable[Edge], writes: Iterable[Edge]) -> list[Edge]:
 
 
 def _overlap(one: Edge, other: Edge) -> bool:
-    """Whether two edges existed at the same time. An edge without a time always existed."""
+    """Return whether two edges existed at the same time. An edge without a time always existed."""
     return not one.first or not other.first or (one.first <= other.last and other.first <= one.last)
 
 

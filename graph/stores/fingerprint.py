@@ -11,9 +11,9 @@ _MODULUS = 1 << 256
 
 
 class Fingerprint:
-    """Sums the hashes of elements. Addition has no order, so each store reads in its cheapest order.
+    """The sum of the hashes of all nodes and edges. Addition has no order, so each store reads in its cheapest order.
 
-    The fingerprint guards against mistakes, not against a person who constructs a collision.
+    The fingerprint detects mistakes. It does not protect against a person who constructs a collision.
     """
 
     def __init__(self) -> None:
@@ -34,5 +34,4 @@ class Fingerprint:
             self._count += 1
 
     def hexdigest(self) -> str:
-        """Return the hash as text."""
         return hashlib.sha256(f"{self._count}:{self._sum % _MODULUS}".encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""The interface that an index needs of a store: its whole content once, and later its changes.
+"""The interface of a store that can be indexed: its whole content once, and later its changes.
 
 A store numbers its nodes itself (`ref`: SQLite's key, or the last part of Neo4j's element id), and counts its writing transactions
-(`revision`). A log names the nodes that each of the last transactions touched. The change is the current state of these nodes' rows and of
+(`revision`). A log names the nodes that each of the last transactions changed. A change is the present state of these nodes' rows and of
 the edges into them. So a change may be read twice, or late, and the index ends the same.
 """
 
@@ -38,12 +38,12 @@ CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
 class UnindexableError(Exception):
-    """The graph cannot be indexed. Only the caller that builds an index sees this error: the store walks instead."""
+    """The graph cannot be indexed. The store then walks its own tables, and users do not see this error."""
 
 
 @dataclass(slots=True)
 class Rows:
-    """Nodes and edges as columns. Edges name their ends by ref and their kind by code; `with_properties` marks edges that have any.
+    """Nodes and edges as columns. Edges name their ends by ref and their kind by code; `with_properties` marks edges that have properties.
 
     `properties` are the stored properties of nodes of the kinds `INDEXED`, and `NOT_INDEXED` for other kinds.
     """
@@ -62,10 +62,10 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """The store's answer before a walk.
+    """The changes of a store since a revision, and the start nodes of a walk.
 
-    The refs of the requested ids that exist are in `focus`, in their order. The touched nodes and the edges into them are in `rows`. It is
-    None if the log does not reach back far enough or names too many nodes, or if the graph was dropped since.
+    `focus` has the refs of the requested ids that exist, in their order. `rows` has the changed nodes and the edges into them. It is None
+    if the log does not reach back far enough or names too many nodes, or if the graph was dropped since.
     """
 
     revision: int
@@ -75,9 +75,9 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """Properties of nodes and of edges as texts, in the order requested. None means no properties, or that the element is gone.
+    """Properties of nodes and of edges as texts, in the order requested. None means no properties, or that the element was deleted.
 
-    No property is of a later revision. A property of an earlier revision is returned only if it is unchanged.
+    No property is of a later revision. A property of an earlier revision is returned only if it has not changed.
     """
 
     revision: int
@@ -87,7 +87,7 @@ class Properties:
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """The amount to read, or slightly more. `revision` must not be later than the content that is read afterwards."""
+    """The number of nodes and edges to read, or slightly more. `revision` must not be later than the content that is read afterwards."""
 
     revision: int
     nodes: int
@@ -95,7 +95,7 @@ class Census:
 
 
 class IndexableStore(GraphStore, Protocol):
-    """A store that can be indexed."""
+    """A graph store that can be indexed."""
 
     async def census(self) -> Census:
         """Return the size of the graphs of all tenants."""

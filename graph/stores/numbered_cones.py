@@ -1,6 +1,6 @@
-"""Cones over numbered nodes, for the SQLite file (by its keys) and the index in memory.
+"""Computes cones over numbered nodes, for SQLite (by its keys) and for the index in memory.
 
-Only numbers are passed around while levels are expanded; ids are read once, at the end. A `Ground` provides edges, ids and names.
+Levels are expanded by number only; ids are read once, at the end. A `Ground` provides edges, ids and names.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _UNKNOWN = -1
 
 
 class Ground(Protocol):
-    """The graph of a cone. Every number of a node is less than `size`; `ROW` of an edge is the number of the edge."""
+    """The graph of a cone. All node numbers are less than `size`. The column `ROW` of an edge is the number of the edge."""
 
     @property
     def size(self) -> int: ...
 
     def edges_at(self, way: Direction, nodes: Numbers, kinds: Sequence[EdgeKind], *, whole: bool) -> Numbers:
-        """Return the edges of the kinds whose near end is one of the nodes.
+        """Return the edges of some kinds whose near end is one of the nodes.
 
         The rows have `SRC` and `DST`, and, if `whole`, `KIND_CODE` and `ROW`.
         """
@@ -44,10 +44,10 @@ class Ground(Protocol):
     def names(self, nodes: Numbers) -> list[str]: ...
 
     def known(self, nodes: Numbers) -> Callable[[Sequence[int]], Sequence[Node | None]] | None:
-        """Return a function for `Cone.known`. `nodes` are the nodes of the cone, by its numbers."""
+        """Return a function that returns nodes by their numbers in the cone (`Cone.known`)."""
 
     def facts(self, edges: Numbers) -> list[tuple[EdgeKind, str, str]]:
-        """Return kind, first and last statement of whole edges."""
+        """Return kind, first and last statement of each edge."""
 
 
 def cone(
@@ -87,7 +87,7 @@ def cone(
 
 @dataclass(slots=True)
 class _Walk:
-    """The walk of a cone. Each node gets a place when it is first found, nearest first.
+    """The walk of a cone. Each node gets an index when it is first found, nearest first.
 
     Nodes are expanded once in each direction, even on the last level.
     """
@@ -116,15 +116,12 @@ class _Walk:
             self._met.append(self.ground.edges_at(Direction.UPSTREAM, down, self.flows, whole=True))
 
     def nodes(self) -> Numbers:
-        """Return the nodes in the order of their places."""
         return np.concatenate(self._levels)
 
     def places(self, edges: Numbers) -> Numbers:
-        """Return edges as pairs of places."""
         return self._place[edges[:, :2]].astype(np.int64)
 
     def edges(self) -> Numbers:
-        """Return the edges among the reached nodes, each once."""
         met = np.concatenate(self._met) if self._met else NO_EDGES
         kept: Numbers = met
         if self._beyond or self.whole:  # otherwise both ends of all edges have places
@@ -139,7 +136,7 @@ class _Walk:
         return len(distinct(np.concatenate(self._beyond))) if self._beyond else 0
 
     def containers(self, inner: Numbers) -> Numbers:
-        """Return containment edges from the nodes at the places `inner` up to their outermost containers, which get places."""
+        """Return containment edges from nodes up to their outermost containers. New containers get an index."""
         level = self.nodes()[inner]
         climbed = np.zeros(len(self._place), dtype=bool)
         steps = [NO_EDGES[:, :2]]
@@ -170,7 +167,7 @@ class _Walk:
         return np.flatnonzero(reached)
 
     def _take(self, nodes: Numbers) -> Numbers:
-        """Give places to new nodes within the limit, and return the nodes that have a place."""
+        """Give an index to new nodes within the limit, and return the nodes that have one."""
         new = nodes[self._place[nodes] == _UNKNOWN]
         room = self.limit - self._size
         if len(new) > room:

@@ -13,7 +13,7 @@ _SEARCHED = 500
 
 
 def fold(name: str) -> str:
-    """Return the form of a name for search and order. Both stores keep it, so both order alike.
+    """Return the form of a name for search and order. Both stores store this form, so they order alike.
 
     NUL is removed, because SQLite's trigram index stops there.
     """
@@ -21,15 +21,14 @@ def fold(name: str) -> str:
 
 
 def encode_cursor(folded: str, identifier: str) -> str:
-    """Return a cursor for the position after a node."""
     return base64.urlsafe_b64encode(json.dumps([folded, identifier]).encode()).decode()
 
 
 def decode_cursor(cursor: str | None) -> tuple[str, str]:
-    """Return folded name and id after which a page begins, or two empty texts for the first page.
+    """Return the folded name and the id after which a page begins. Both are empty for the first page.
 
     Raises:
-        InvalidQueryError: no page carried this cursor.
+        InvalidQueryError: the cursor is invalid.
     """
     if cursor is None:
         return "", ""
@@ -43,7 +42,7 @@ def decode_cursor(cursor: str | None) -> tuple[str, str]:
 
 
 def bounds_of(prefix: str) -> tuple[str, str]:
-    """Return the least id with a prefix, and the least id after all of these. Ids are ASCII, so that every store orders alike.
+    """Return the range of ids with a prefix: the first id, and the first id after the range. Ids are ASCII, so every store orders alike.
 
     Raises:
         InvalidQueryError: the prefix does not end with a colon.

@@ -1,8 +1,8 @@
-"""A tenant's graph as lines of JSON, for backups and for moving it between stores: docs/reference/graph-file.md.
+"""Writes and reads a tenant's graph as lines of JSON, for backups and for moving it between stores: docs/reference/graph-file.md.
 
-A file must hold the whole content of a store, including stamps, so that another store merges later statements as the first would. Files of
-any size must be written and read as a stream. A truncated file must not pass as complete. Reading merges into the existing graph: reading
-twice, or into a store that has moved on, does no harm.
+A file must contain everything in a store, including stamps, so that another store merges later statements in the same way. Files of any
+size must be written and read as a stream. A truncated file must not pass as complete. Reading merges into the existing graph: reading
+twice, or into a store that has changed since, does no harm.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _EDGE_KINDS = {kind.value: kind for kind in EdgeKind}
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The first line: the log and the offset up to which the graph was projected. `entry` is the key of the log's entry there, or ""."""
+    """The first line: the log and the offset up to which the graph was projected.
+
+    `entry` is the key of the log entry at the offset, or "".
+    """
 
     offset: int
     entry: str
@@ -34,7 +37,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The last line: counts of the lines before it. The fingerprint is of a store that holds exactly these lines."""
+    """The last line: counts of the lines before it. The fingerprint is of a store that has exactly these lines."""
 
     nodes: int
     edges: int
@@ -65,7 +68,7 @@ async def write_graph(store: GraphStore, tenant: str, head: Head, write: Callabl
 
 
 def read_head(lines: Iterator[str]) -> Head:
-    """Return the first line.
+    """Parse the first line.
 
     Raises:
         InvalidInputError: the file is not a graph file, or has a newer version.
@@ -83,7 +86,9 @@ def read_head(lines: Iterator[str]) -> Head:
 
 
 async def read_graph(store: GraphStore, tenant: str, lines: Iterable[str], *, offset: int | None = None) -> Tail:
-    """Merge the lines after the head into a tenant's graph, and return the content of the last line. `offset` is set with the last portion.
+    """Merge the lines after the head into a tenant's graph, and return the content of the last line.
+
+    `offset` is stored with the last portion.
 
     Raises:
         InvalidInputError: a line is damaged, or the file is truncated. The error names the line. Earlier lines are in the store.

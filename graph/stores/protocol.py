@@ -1,8 +1,8 @@
-"""The graph store: keeps containers and the flows between them, and answers questions about their neighbourhood.
+"""The protocol of a graph store: it stores containers and the flows between them, and answers questions about their neighbourhood.
 
-For the projector (which writes) and for tracing, views and GraphQL (which read). A store must apply a batch and its log offset in one
-transaction. Its content must not depend on the order and number of deliveries. A store must never build a query out of user text. Records
-never reach it: they are in association segments.
+The projector writes; traces, views and GraphQL read. A store must apply a batch and its log offset in one transaction. Its content must not
+depend on the order and number of deliveries. A store must never build a query out of user text. Records are never in a store: they are in
+association segments.
 
 The tenant is a required first argument everywhere, so that code without it fails the type check.
 """
@@ -22,9 +22,9 @@ from headwater.graph.model.changes import Changes
 
 
 class Direction(StrEnum):
-    """The direction to follow edges: `upstream` to the sources of data, `downstream` to its uses, `both` for the two together.
+    """The direction in which edges are followed: `upstream` to the sources of data, `downstream` to its uses, or `both`.
 
-    `both` is the union of the two cones: other sources of a sibling are not lineage of the focus.
+    `both` is the union of the two cones. Other sources of a dataset downstream are not part of it.
     """
 
     UPSTREAM = "upstream"
@@ -32,7 +32,6 @@ class Direction(StrEnum):
     BOTH = "both"
 
     def ways(self) -> list[Direction]:
-        """Return the one or two single directions of a direction."""
         return [Direction.UPSTREAM, Direction.DOWNSTREAM] if self is Direction.BOTH else [self]
 
 
@@ -58,15 +57,15 @@ COUNTED = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Cone:
-    """The nodes that a focus reaches, as numbers, for callers that compute on tens of thousands of nodes, such as views.
+    """The nodes that a focus reaches, by number, for callers that compute on tens of thousands of nodes, such as views.
 
-    A node's number is its index in `ids`. The first `reached` nodes were reached (the focus first), the others contain one of them. All
-    edges between reached nodes are in `pairs` as rows of (src, dst), each once. `facts` holds (kind, first, last) of each edge, if
-    requested. Containment is in `contains` as rows of (container, child). `names` are the names of `ids`, if requested. `upstream` and
-    `downstream` are hops by number. Nodes one hop beyond depth or limit are counted in `beyond`.
+    A node's number is its index in `ids`. The first `reached` nodes were reached (the focus first); the others contain one of them. `pairs`
+    has all edges between reached nodes as rows of (src, dst), each once. `facts` has (kind, first, last) of each edge, if requested.
+    `contains` has containment as rows of (container, child). `names` are the names of `ids`, if requested. `upstream` and `downstream` are
+    hops by number. `beyond` counts nodes one hop beyond depth or limit.
 
-    If the graph is in memory, `known` returns nodes by number as they were when they were reached, and None for a node that must be read
-    from the store. `hidden` is as in `Subgraph`.
+    If the graph is in memory, `known` returns nodes by number in the state in which they were reached, and None for a node that must be
+    read from the store. `hidden` is as in `Subgraph`.
     """
 
     ids: Sequence[str]
@@ -83,16 +82,15 @@ class Cone:
 
     @property
     def edges(self) -> list[tuple[int, int]]:
-        """Return the edges as a new list."""
         return list(zip(self.pairs[:, 0].tolist(), self.pairs[:, 1].tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """A part of a graph as a store keeps it.
+    """A part of a graph in stored form.
 
     Nodes are (id, name, properties, stamps), edges (source, destination, kind, properties, stamps, first, last). Properties and stamps are
-    canonical JSON texts, `first` and `last` as those of an `Edge`.
+    canonical JSON texts; `first` and `last` are those of an `Edge`.
     """
 
     nodes: Sequence[tuple[str, str, str, str]]
@@ -101,7 +99,7 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of nodes. `cursor` fetches the next page; None: this was the last."""
+    """One page of nodes. `cursor` fetches the next page. It is None on the last page."""
 
     nodes: Sequence[Node]
     cursor: str | None
@@ -110,7 +108,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Nodes from a numeric position of an order, and the total number of nodes in it."""
+    """Nodes from a numeric position of an order, and the total number of nodes in the order."""
 
     nodes: Sequence[Node]
     total: int
@@ -127,7 +125,7 @@ class GraphStore(Protocol):
     """A graph store. The module's docstring states its duties. All verbs may raise `UnavailableError` (transient)."""
 
     async def open(self) -> list[int]:
-        """Connect, bring constraints, indexes and tables up to date, and return the numbers of the missing migrations."""
+        """Connect, bring constraints, indexes and tables up to date, and return the numbers of the migrations that ran."""
 
     async def close(self) -> None: ...
 
@@ -148,7 +146,7 @@ class GraphStore(Protocol):
         self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None,
         ranges: Sequence[IdRange] | None = None,
     ) -> Page:  # fmt: skip
-        """Return nodes whose name contains `text` (case-insensitive; empty: all), ordered by name (its case folded) and id.
+        """Return nodes whose name contains `text` (case-insensitive; empty: all), ordered by case-folded name and id.
 
         With `ranges`, only nodes whose ids are in one of them.
         """
@@ -178,7 +176,7 @@ class GraphStore(Protocol):
         facts: bool = False,
         names: bool = False,
     ) -> Cone:
-        """Like `reach`, without properties. Names are optional. The result includes all containers of nodes of the kinds `contained`.
+        """Return the same nodes as `reach`, by number and without properties, with all containers of nodes of the kinds `contained`.
 
         If `limit` cuts a level, the first ids of the level are kept. If nothing is cut, the result has the same nodes and edges as `reach`.
         """
@@ -188,7 +186,7 @@ class GraphStore(Protocol):
     ) -> Page:
         """Return the nodes that `parent` contains directly, ordered by name and id.
 
-        A child that one of the parent's own children contains is left out: a job of a pipeline is not listed under the system.
+        A node inside another child is left out: a job of a pipeline is not listed under the system.
         """
 
     async def listed(self, tenant: str, prefix: str, *, first: int = 100, skip: int = 0) -> Listing:
@@ -201,7 +199,7 @@ class GraphStore(Protocol):
         """
 
     async def listed_after(self, tenant: str, prefix: str, after: str | None, *, first: int) -> Sequence[Node]:
-        """Return the first of these nodes whose id is greater than `after` (None: from the start), to iterate over all of them.
+        """Return nodes as `listed` does, but those whose id is greater than `after` (None: from the start), to iterate over all.
 
         Nothing is counted or skipped: every page costs the same, and concurrent additions move no other node. Raises as `listed`.
         """
@@ -209,7 +207,7 @@ class GraphStore(Protocol):
     async def latest(
         self, tenant: str, parent: str, kind: NodeKind, *, until: str | None = None, first: int = 100, skip: int = 0
     ) -> Listing:
-        """Return nodes of one kind that `parent` contains. The order is by the first statement of containment, latest first, then by id.
+        """Return nodes of one kind that `parent` contains, the latest first statement of containment first, then by id.
 
         With `until` (ISO 8601, as a stamp's time), only nodes whose containment was stated at or before this instant.
         """
@@ -218,7 +216,7 @@ class GraphStore(Protocol):
         """Return the `first` (at least 1) nodes of `latest` for each parent and `until`. Nothing is counted."""
 
     async def shared(self, tenant: str, parent: str) -> list[str]:
-        """Return the ids of nodes that both `parent` and another node contain."""
+        """Return the ids of nodes in `parent` that another node contains too."""
 
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         """Return the containers of each id that exists, innermost first."""
@@ -233,10 +231,10 @@ class GraphStore(Protocol):
         """Return a hash of the whole content, independent of the order of writing. Equal graphs have equal fingerprints in every store."""
 
     def dump(self, tenant: str) -> AsyncIterator[Portion]:
-        """Return all nodes and edges of the tenant in portions, an edge with its destination. Concurrent writes may be included or not."""
+        """Yield all nodes and edges of the tenant in portions, an edge with its destination. Concurrent writes may be included or not."""
 
     async def absorb(self, tenant: str, changes: Changes, *, offset: int | None = None) -> None:
-        """Like `apply`, for facts that already have stamps."""
+        """Merge facts that already have stamps, otherwise like `apply`."""
 
     async def drop(self, tenant: str) -> None:
         """Delete the tenant's graph and offset. The projector rebuilds it from the log."""

@@ -1,4 +1,4 @@
-"""Finds the store that a URL names. Implementations are imported only on request.
+"""Opens the store to which a URL refers. Implementations are imported only on request.
 
 sqlite:///graph.db           a file in the working folder
 sqlite:////var/hw/graph.db   a file by its absolute path
@@ -19,7 +19,7 @@ def open_store(url: str, *, user: str | None = None, password: str | None = None
     """Return the store at `url`; `await store.open()` connects it. `user` and `password` override those of the URL.
 
     Raises:
-        ConfigurationError: no store has that scheme, or the URL lacks something.
+        ConfigurationError: no store has that scheme, or the URL is incomplete.
         MissingExtraError: the store's driver is not installed.
     """
     scheme = urlsplit(url).scheme.lower()

@@ -1,4 +1,4 @@
-"""The first rows below each of many bounds, from rows in descending order. One pass serves all bounds, and nothing is read twice."""
+"""Collects the first rows below each of several bounds, in one pass over rows in descending order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Windows(Generic[T]):
-    """Collects, for each bound, the first `size` rows (at least 1) below it."""
+    """The first `size` rows (at least 1) below each bound."""
 
     def __init__(self, bounds: Iterable[str], size: int) -> None:
         self._size = size
@@ -19,11 +19,11 @@ class Windows(Generic[T]):
 
     @property
     def bound(self) -> str | None:
-        """The greatest bound that has no row below it yet, or None."""
+        """Return the greatest bound that has no row below it yet. None if every bound has a row."""
         return self._ahead[-1] if self._ahead else None
 
     def take(self, place: str, row: T) -> bool:
-        """Take the next row. Returns False if no bound needs the next row; the caller then continues below `bound`."""
+        """Add the next row. Return false if no bound needs the next row; the caller then continues below `bound`."""
         while self._ahead and place < self._ahead[-1]:
             self._open.append(self._found[self._ahead.pop()])
         for window in self._open:
@@ -32,5 +32,4 @@ class Windows(Generic[T]):
         return bool(self._open)
 
     def below(self, bound: str) -> Sequence[T]:
-        """Return the first rows below a bound."""
         return self._found[bound]

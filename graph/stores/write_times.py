@@ -1,4 +1,4 @@
-"""The time of a version whose dataset only the start event of its run names. Some producers name outputs at the start, and none at the end.
+"""Determines the time of a version if only the start event of its run names the dataset. Some producers name outputs only there.
 
 The log's entries come in any order, and a statement cannot depend on another entry. So the time is determined when versions are read.
 """
@@ -16,7 +16,7 @@ BARE_END = "bareEnd"  # property of a completed run whose last event names no da
 
 
 class _Nodes(Protocol):
-    """The one verb that `with_ends` needs, of a store or of a remote service."""
+    """The verb of a store that `with_ends` needs. A remote service has it too."""
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]: ...
 

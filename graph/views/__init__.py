@@ -1,4 +1,4 @@
-"""Views: end-to-end lineage that zooms and masks, in time, the lists of impact and cause, and the lineage of columns."""
+"""Views of lineage: zoomed and masked, at points in time, as lists of impact and cause, and by column."""
 
 from headwater.graph.views.access import Access, AccessKind, field_access
 from headwater.graph.views.answer import Levels, Members, Sight, Totals, VisibleEdge, VisibleNode

@@ -1,4 +1,4 @@
-"""Field access: the jobs that read, wrote, created or dropped a column, and the times.
+"""Lists the jobs that read, wrote, created or dropped a column, with the times.
 
 The source is the column lineage that jobs state. A read that only filters or joins counts. A read whose result goes to the driver
 (`collect`) counts if the producer states it. A job that reads the dataset without stating columns is listed as a possible reader.
@@ -34,9 +34,10 @@ class AccessKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A job's access. `ways` are OpenLineage's words for how a column is read; `decides_only`: it never became a value of the result.
+    """A job's access to a column. `ways` are OpenLineage's words for how the column is read.
 
-    `first` and `last` bound when; `certain` is false where neither lies in the window asked for, or where the job states no columns.
+    `decides_only` is true if the column only decided about rows, and was never a value of the result. `first` and `last` bound the time;
+    `certain` is false if neither is in the requested window, or if the job states no columns.
     """
 
     job: str
@@ -50,11 +51,11 @@ class Access:
 
 
 async def field_access(graph: GraphStore, tenant: str, column: str, *, since: str | None = None, until: str | None = None) -> list[Access]:
-    """The accesses of a column in a window, earliest first.
+    """Return the accesses of a column in a window, earliest first.
 
     Raises:
-        NotFoundError: the column is not known.
-        InvalidQueryError: the id is no column's.
+        NotFoundError: the column is not in the graph.
+        InvalidQueryError: the id does not belong to a column.
     """
     if not await graph.get(tenant, [column]):
         raise NotFoundError(f"Nothing is known of {column}.", hint="See the columns that its dataset contains.")
@@ -86,7 +87,10 @@ def _access(edge: Edge, kind: AccessKind, *, certain: bool = True) -> Access:
 
 
 def _created_and_dropped(column: str, edges: Iterable[Edge]) -> list[Access]:
-    """The first write of the column; and the first known write of its dataset after the last of the column, by another run."""
+    """Return the access that created the column, and the access that dropped it.
+
+    The first write of the column creates it. A later write of the dataset without the column, by another run, drops it.
+    """
     writes = [edge for edge in edges if edge.dst.startswith("column:") and edge.first]
     mine = [edge for edge in writes if edge.dst == column]
     if not mine:
@@ -111,7 +115,7 @@ def _event(job: str, kind: AccessKind, statement: str) -> Access:
 
 
 def _in_window(access: Access, since: str | None, until: str | None) -> Access | None:
-    """The access if its time touches the window; said to be uncertain where it only spans it."""
+    """Return the access if its time overlaps the window. It becomes uncertain if both of its ends are outside of the window."""
     if access.first is None or access.last is None:
         return replace(access, certain=False)
     if (until and access.first > until) or (since and access.last < since):

@@ -1,4 +1,4 @@
-"""The answer of a view: visible nodes and links of one page, counts of all, and omitted parts. Every cut is reported."""
+"""The answer of a view: visible nodes and links of one page, counts of the whole view, and the parts that were left out."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Sight = Callable[[Sequence[str]], Awaitable[Collection[str]]]
 
 @dataclass(frozen=True, slots=True)
 class VisibleNode:
-    """A node of a view. `members` are the nodes below it that take part; `distance` is that of the nearest one, in hops.
+    """A node of a view. `members` is the number of lineage nodes inside it; `distance` is the distance of the nearest member, in hops.
 
-    `upstream` and `downstream` are exact: at least one member really leads to the focus, or is led to.
+    `upstream` and `downstream` are exact: at least one member leads to the focus, or is reached from it.
     """
 
     node: Node
@@ -28,9 +28,10 @@ class VisibleNode:
 
 @dataclass(frozen=True, slots=True)
 class VisibleEdge:
-    """A link: `weight` flows out of members of `src` arrive at `dst`, directly or through `via` different masked nodes.
+    """A link of a view. `weight` is the number of flows out of members of `src` that reach `dst`.
 
-    `direct` is whether one of them passes nothing that is masked. `via` None: not counted, since the page has too much behind it.
+    `via` is the number of masked nodes on the way. It is None if the count would take too long. `direct` is true if one flow passes no
+    masked node.
     """
 
     src: str
@@ -42,7 +43,7 @@ class VisibleEdge:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts of the whole view, not of a page."""
+    """Counts of the whole view, over all pages."""
 
     nodes: int
     edges: int
@@ -53,7 +54,10 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The members of a link, as pairs, and the masked nodes between them that the caller may know. `withheld` counts the others."""
+    """The pairs of members that a link joins, and the masked nodes between them that the caller may see.
+
+    `withheld` counts the other nodes.
+    """
 
     pairs: Sequence[tuple[str, str]]
     total: int
@@ -65,7 +69,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The levels that a lineage has, outermost first."""
+    """The levels that occur in a lineage, outermost first."""
 
     data: Sequence[NodeKind]
     actors: Sequence[NodeKind]

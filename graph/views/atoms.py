@@ -1,7 +1,7 @@
-"""Atoms: the finest nodes that a view computes on, and the flows between them, by number.
+"""Atoms: the finest nodes on which a view computes, and the flows between them, by number.
 
-If a container has several members, masking and reachability are computed on the members. So two members of one container never make a path
-that none of them has.
+Masking and reachability are computed on the members of a container, not on the container. So a view never shows a path through two members
+of a container that are not connected.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Atoms:
     """The atoms of a view. `ids` may repeat: the part of a job in the derivation of one column is an atom with the job's id.
 
     - `parents`: containers that ids do not state.
-    - `notes`: overstatements and gaps of an answer on these atoms.
-    - `reach`: set if the store has computed it. `beyond` then counts the nodes one hop further than depth or limit allowed.
+    - `notes`: sentences about nodes that are missing from the answer, or too many.
+    - `reach`: set if the store has computed the distances. `beyond` then counts the nodes one hop further than depth or limit allowed.
       Otherwise the atoms extend one hop beyond the depth, so that `Reach.of` can count, and `beyond` counts nodes beyond the limit.
     - `names`: set if a mask needs them. `known` has nodes that need not be read from the store.
 
@@ -57,7 +57,7 @@ class Atoms:
 
     @property
     def edges(self) -> list[tuple[int, int]]:
-        """The edges, to be changed by whoever adds to them."""
+        """Return the list of edges, to which callers may add."""
         if self._array is not None:
             self._edges, self._array = list(zip(self._array[:, 0].tolist(), self._array[:, 1].tolist(), strict=True)), None
         return self._edges
@@ -67,15 +67,15 @@ class Atoms:
         self._edges, self._array = edges, None
 
     def pairs(self) -> Pairs:
-        """The edges as rows of two numbers."""
+        """Return the edges as rows of two numbers."""
         return np.array(self._edges, dtype=np.int64).reshape(-1, 2) if self._array is None else self._array
 
     def after(self) -> Adjacency:
-        """The successors of each atom."""
+        """Return the successors of each atom."""
         return _adjacency(self.pairs(), len(self.ids))
 
     def before(self) -> Adjacency:
-        """The predecessors of each atom."""
+        """Return the predecessors of each atom."""
         return _adjacency(self.pairs()[:, ::-1], len(self.ids))
 
 
@@ -84,7 +84,7 @@ def _nothing(_: Collection[str]) -> Mapping[str, Node]:
 
 
 def _adjacency(pairs: Pairs, count: int) -> Adjacency:
-    """For each number the seconds of its pairs, in their order. A list an atom is filled at once: to append edge by edge costs thrice."""
+    """Return for each number the second numbers of its pairs, in order. Building whole lists is three times as fast as appending."""
     order = np.argsort(pairs[:, 0], kind="stable")
     others = pairs[order, 1].tolist()
     ends = np.cumsum(np.bincount(pairs[:, 0], minlength=count)).tolist()
@@ -92,7 +92,7 @@ def _adjacency(pairs: Pairs, count: int) -> Adjacency:
 
 
 def spread(start: Iterable[int], steps: Adjacency) -> dict[int, int]:
-    """Distance of all that the steps lead to."""
+    """Return the distance of each node that is reached from `start`."""
     distance = dict.fromkeys(start, 0)
     frontier, hops = list(distance), 0
     while frontier:
@@ -110,16 +110,16 @@ def spread(start: Iterable[int], steps: Adjacency) -> dict[int, int]:
 def hops_from(start: Iterable[int], steps: Adjacency, is_data: Sequence[bool], depth: int) -> tuple[dict[int, int], set[int]]:
     """Return the distance of each atom within `depth` hops, and the first atoms beyond.
 
-    A hop joins data and an actor. Nodes within one run (its operators, stages and tasks) have no distance. Two columns without a known job
-    between them have a distance of two hops, as with a job. So depth means the same at every level.
+    A hop joins data and an actor. Steps within one run (between its operators, stages and tasks) have no length. Two columns without a
+    known job between them have a distance of two hops, as with a job. So depth means the same at every level.
     """
     distance: dict[int, int] = {}
-    waiting: list[list[int]] = [list(start), [], []]  # by hops from `at` on
+    waiting: list[list[int]] = [list(start), [], []]  # atoms to visit, by number of hops from `at` on
     past: set[int] = set()
     at = 0
     while any(waiting):
         here = waiting[0]
-        for atom in here:  # grows while it is walked: steps of no hop
+        for atom in here:  # the list grows during the loop, by steps without length
             if atom in distance:
                 continue
             distance[atom] = at
@@ -138,7 +138,7 @@ def hops_from(start: Iterable[int], steps: Adjacency, is_data: Sequence[bool], d
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Distances of what lies upstream and downstream of the focus. `beyond` counts the nodes that the depth cut off, one hop further."""
+    """Distances of the atoms upstream and downstream of the focus. `beyond` counts the nodes one hop beyond the depth."""
 
     upstream: Mapping[int, int]
     downstream: Mapping[int, int]
@@ -146,18 +146,17 @@ class Reach:
 
     @classmethod
     def of(cls, atoms: Atoms, direction: Direction, depth: int) -> Reach:
-        """Return the reach of the focus within `depth` hops."""
         is_data = [kind_of(identifier) in DATA for identifier in atoms.ids]
         upstream, earlier = ({}, set()) if direction is Direction.DOWNSTREAM else hops_from(atoms.focus, atoms.before(), is_data, depth)
         downstream, later = ({}, set()) if direction is Direction.UPSTREAM else hops_from(atoms.focus, atoms.after(), is_data, depth)
         past = (earlier | later) - upstream.keys() - downstream.keys()
         shown = {atoms.ids[atom] for atom in (*upstream, *downstream)} if past else set()
         further = {atoms.ids[atom] for atom in past} - shown
-        # A job that is shown for one column may have been cut in its part in another: that is one thing more, at least.
+        # A job may be visible for one column and beyond the depth for another. It counts once at least.
         return cls(upstream, downstream, len(further) or min(1, len(past)))
 
     def distance(self) -> dict[int, int]:
-        """The shorter distance of each atom reached."""
+        """Return the distance of each reached atom, upstream or downstream, whichever is shorter."""
         if not self.upstream:
             return dict(self.downstream)
         distance = dict(self.upstream)

@@ -1,7 +1,7 @@
-"""The grain of columns: derivations as atoms, and datasets that are opened to their columns among others that are not.
+"""Lineage of columns: derivations as atoms, and datasets whose columns are shown next to datasets that are shown as a whole.
 
 A derivation is the part of one job in one column that is made from another. It is an atom of its own, inside the job. So a job that makes
-two columns of two others connects each with its own origin only.
+two columns of two others connects each only with its own origin.
 
 In an opened dataset, flows of derivations replace flows of the dataset. Flows that are known for the dataset as a whole stay with the
 dataset, which is shown next to its columns.
@@ -26,7 +26,7 @@ _BY = "by:"
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """A column that a job made from another; `job` None: no job is known (a dataset event stated it)."""
+    """A column that a job made from another column. `job` is None if a dataset event stated the derivation without a job."""
 
     src: str
     dst: str
@@ -34,7 +34,7 @@ class Derivation:
 
 
 async def load_columns(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Sequence[Node]) -> Atoms:
-    """The atoms around columns. Depth counts as everywhere: from column to column it takes two hops, by way of the job."""
+    """Return the atoms around columns. From a column to the next, the depth grows by two hops, as it does from dataset to dataset."""
     reached = await graph.reach(
         tenant,
         [node.id for node in nodes],
@@ -57,7 +57,7 @@ async def load_columns(graph: GraphStore, tenant: str, request: ViewRequest, nod
 
 
 async def open_columns(graph: GraphStore, tenant: str, request: ViewRequest, atoms: Atoms, opened: set[str]) -> Atoms:
-    """The atoms of the grain of jobs, with some datasets opened to their columns."""
+    """Return the atoms of jobs and datasets, with some datasets replaced by their columns."""
     known = set(atoms.ids)
     inside = await graph.neighbours(tenant, sorted(opened), direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS])
     columns = sorted({edge.dst for edge in inside if kind_of(edge.dst) is NodeKind.COLUMN})
@@ -91,7 +91,6 @@ async def open_columns(graph: GraphStore, tenant: str, request: ViewRequest, ato
 
 
 def derivations_of(edges: Iterable[Edge]) -> list[Derivation]:
-    """The derivations that edges between columns tell of, one for each job."""
     found: list[Derivation] = []
     for edge in edges:
         jobs: list[str | None] = [name.removeprefix(_BY) for name in edge.properties if name.startswith(_BY)]
@@ -100,14 +99,16 @@ def derivations_of(edges: Iterable[Edge]) -> list[Derivation]:
 
 
 def dataset_of(column: str) -> str:
-    """The dataset of a column."""
     return node_id(NodeKind.DATASET, *parse_id(column)[1][:2])
 
 
 async def _in_time(
     graph: GraphStore, tenant: str, request: ViewRequest, derivations: list[Derivation], notes: list[str], focus: Collection[str] = ()
 ) -> list[Derivation]:
-    """The derivations that are there: their job reads the one column and writes the other. `focus`: columns that may then stand alone."""
+    """Return the derivations that existed at the requested time: their job read the one column and wrote the other.
+
+    If no flow of a `focus` column existed then, a note is added to `notes`.
+    """
     if not request.timed or not derivations:
         return derivations
     columns = sorted({end for derivation in derivations for end in (derivation.src, derivation.dst)})
@@ -124,7 +125,7 @@ async def _in_time(
 
 
 class _Atoms:
-    """Atoms in the making."""
+    """Atoms while they are collected."""
 
     def __init__(self) -> None:
         self.ids: list[str] = []
@@ -133,14 +134,14 @@ class _Atoms:
         self._parts: dict[tuple[int, int, str], int] = {}
 
     def number(self, identifier: str) -> int:
-        """The atom that the node is."""
+        """Return the number of a node's atom. A new node gets a new atom."""
         if identifier not in self._numbers:
             self._numbers[identifier] = len(self.ids)
             self.ids.append(identifier)
         return self._numbers[identifier]
 
     def join(self, src: str, dst: str, job: str | None) -> None:
-        """A derivation: by way of the job's part in it."""
+        """Add a derivation, by way of an atom for the job's part in it."""
         ends = self.number(src), self.number(dst)
         if job is None:
             self.edges.append(ends)

@@ -1,6 +1,6 @@
-"""Strongly connected components in an order of work: what a component leads to comes before it.
+"""Strongly connected components of a graph, each component after all components that it leads to.
 
-Tarjan's algorithm, iterative, since a lineage may be longer than Python's stack.
+Tarjan's algorithm without recursion, because a lineage may be longer than Python's stack.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 
 def components(nodes: Iterable[int], steps: Callable[[int], Iterable[int]]) -> list[list[int]]:
-    """The components of the nodes; `steps` may only lead to nodes that are among them."""
+    """Return the components of the nodes. `steps` may only lead to nodes in `nodes`."""
     search = _Search(steps)
     for node in nodes:
         if node not in search.index:

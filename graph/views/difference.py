@@ -1,4 +1,4 @@
-"""The change of a lineage between two instants: the two views, compared at the requested levels and under the masks."""
+"""The change of a lineage between two instants: two views, compared at the requested levels and under the masks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ends = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Nodes and links that one instant has and the other has not. `kept` counts the links that both have."""
+    """Nodes and links that a lineage has at only one of two instants. `kept` counts the links that it has at both."""
 
     before: str
     after: str
@@ -31,7 +31,7 @@ class Difference:
 
 
 async def difference(graph: GraphStore, tenant: str, request: ViewRequest, *, before: str, after: str) -> Difference:
-    """Return the additions to the view and the removals from it, between two instants. A date means its end, in UTC.
+    """Return the additions to a view and the removals from it, between two instants. A date means its end, in UTC.
 
     Raises:
         InvalidQueryError: neither instant has the requested levels, or the first is not before the second.
@@ -64,7 +64,7 @@ async def difference(graph: GraphStore, tenant: str, request: ViewRequest, *, be
 
 
 async def _at(graph: GraphStore, tenant: str, request: ViewRequest, instant: str) -> View | InvalidQueryError:
-    """The view as of an instant; what it was refused for, where it had no such level yet."""
+    """Return the view at an instant. If the instant has no node at a requested level, return the error."""
     try:
         return await view(graph, tenant, replace(request, as_of=instant, since=None, until=None, after=None))
     except InvalidQueryError as error:

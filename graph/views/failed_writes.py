@@ -1,6 +1,6 @@
-"""Datasets without a known write: every known run that was to write them failed.
+"""Finds datasets without data, because every known run that should write them failed.
 
-A run names its outputs before it writes them, and the graph keeps these names. Lists of lineage mark such datasets, so that nobody takes
+A run names its outputs before it writes them, and the graph keeps these names. Lists of lineage mark such datasets, so that no reader takes
 them for data.
 """
 
@@ -15,12 +15,12 @@ from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.stores.write_times import WRITTEN_AT, with_ends
 
 UNWRITTEN = "no completed write is known: every known run that was to write it failed"
-_MOST_VERSIONS = 200  # of a dataset that are looked at; with more of them, nothing is said of it
-_AT_ONCE = 16  # datasets
+_MOST_VERSIONS = 200  # versions of a dataset that are read; a dataset with more versions is not marked
+_AT_ONCE = 16  # datasets that are read in parallel
 
 
 async def find_failed_writes(graph: GraphStore, tenant: str, ids: Sequence[str]) -> set[str]:
-    """Return the datasets and versions among some nodes for which no write is known, because their runs failed."""
+    """Return the datasets and versions among `ids` that were probably never written, because their runs failed."""
     versions = [identifier for identifier in ids if kind_of(identifier) is NodeKind.VERSION]
     found = await _failed(graph, tenant, await graph.get(tenant, versions)) if versions else set[str]()
     suspects = await _suspects(graph, tenant, [identifier for identifier in ids if kind_of(identifier) is NodeKind.DATASET])
@@ -32,7 +32,7 @@ async def find_failed_writes(graph: GraphStore, tenant: str, ids: Sequence[str])
 
 
 async def _suspects(graph: GraphStore, tenant: str, datasets: Sequence[str]) -> list[str]:
-    """Return the datasets that no last run of a writer and no last run of a reader completed. A completed reader found data there."""
+    """Return the datasets for which no last run of a writer or a reader completed. A completed reader found data there."""
     if not datasets:
         return []
     writes = await graph.neighbours(tenant, datasets, direction=Direction.UPSTREAM, kinds=[EdgeKind.WRITES])
@@ -54,7 +54,7 @@ async def _is_unwritten(graph: GraphStore, tenant: str, dataset: str) -> bool:
 
 
 async def _failed(graph: GraphStore, tenant: str, versions: Sequence[Node]) -> set[str]:
-    """Return the versions of failed runs that state no rows written."""
+    """Return the versions of failed runs that state no written rows."""
     known = await with_ends(graph, tenant, versions)
     runs = {version.id: parse_id(version.id)[1][2] for version in known if not _has_data(version)}
     failed = await _in_state(graph, tenant, set(runs.values()), FAILED)
@@ -68,6 +68,5 @@ def _has_data(version: Node) -> bool:
 
 
 async def _in_state(graph: GraphStore, tenant: str, runs: Collection[str], states: Collection[str]) -> set[str]:
-    """Return the runs, by their names, that are in one of the states."""
     nodes = await graph.get(tenant, sorted(node_id(NodeKind.RUN, run) for run in runs)) if runs else []
     return {parse_id(node.id)[1][0] for node in nodes if node.properties.get("state") in states}

@@ -1,4 +1,4 @@
-"""Small reads that the grains of a view share."""
+"""Small reads from the store that several modules of views share."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ HIDDEN = "Something that belongs here lies in namespaces that this key may not r
 
 
 def parents_of(cone: Cone) -> dict[str, tuple[str, ...]]:
-    """The containers of each node of a cone, directly above it. Thousands of nodes share theirs, and what stands for it here."""
+    """Return the direct containers of each node of a cone. Nodes with the same container share one tuple."""
     ids = cone.ids
     containers, children = cone.contains[:, 0].tolist(), [ids[place] for place in cone.contains[:, 1].tolist()]
     alone: dict[int, tuple[str, ...]] = {place: (ids[place],) for place in set(containers)}
     parents: dict[str, tuple[str, ...]] = dict(zip(children, map(alone.__getitem__, containers), strict=True))
-    if len(parents) < len(children):  # some stand in several
+    if len(parents) < len(children):  # some nodes have several containers
         several: dict[str, tuple[str, ...]] = {}
         for container, child in zip(containers, children, strict=True):
             several[child] = (*several[child], ids[container]) if child in several else alone[container]
@@ -28,7 +28,6 @@ def parents_of(cone: Cone) -> dict[str, tuple[str, ...]]:
 
 
 def known_of(cone: Cone, ids: Collection[str]) -> dict[str, Node]:
-    """Return the nodes that came with a cone, among some."""
     if cone.known is None or not ids:
         return {}
     wanted = frozenset(ids)
@@ -37,7 +36,7 @@ def known_of(cone: Cone, ids: Collection[str]) -> dict[str, Node]:
 
 
 async def containers_of(graph: GraphStore, tenant: str, actors: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The containers of actors and of those, all levels up."""
+    """Return the containers of actors, and the containers of these, up to the outermost."""
     cone = await graph.cone(
         tenant, actors, direction=Direction.UPSTREAM, kinds=(), depth=0, limit=max(1, len(actors)), contained=list(ACTORS)
     )
@@ -45,10 +44,9 @@ async def containers_of(graph: GraphStore, tenant: str, actors: Sequence[str]) -
 
 
 def flows_of(cone: Cone) -> list[Flow]:
-    """The flows of a cone that was fetched with its facts."""
     return [Flow(cone.ids[src], cone.ids[dst], *facts) for (src, dst), facts in zip(cone.edges, cone.facts, strict=True)]
 
 
 def past_limit(cone: Cone, request: ViewRequest) -> int:
-    """The nodes that the limit kept out of a cone; 0 where only the depth did."""
+    """Return the number of nodes that the limit kept out of a cone. 0 if only the depth did."""
     return cone.beyond if cone.reached >= request.limit else 0

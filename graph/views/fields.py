@@ -1,6 +1,6 @@
 """The lineage of a column in CDAP's two forms: simple (its origins and operations) and detailed (each step on the way).
 
-It also has the tags that reach a column. A tag for a person's name still applies after a rename, an upper-casing or a join.
+The module also finds the tags that reach a column. A tag on a person's name still applies after a rename, an upper-casing or a join.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from headwater.graph.views.recorded_steps import FieldStep, RecordedSteps
 from headwater.graph.views.request import MAX_REACHED
 
 _BY = "by:"
-_FAR = 1_000  # hops: no derivation is so long
+_FAR = 1_000  # hops, more than any derivation has
 
 
 class Way(IntEnum):
-    """How a column, or a tag of it, reaches another: the best of all ways counts."""
+    """How the values of a column reach another column. Of several ways, the lowest number counts."""
 
-    DIRECT = 0  # its values flow there
-    MASKED = 1  # … through an operation that hides them (a hash, a count)
-    INDIRECT = 2  # they only decide about it (a filter, a join)
+    DIRECT = 0  # values flow into the other column
+    MASKED = 1  # values flow through an operation that hides them (a hash, a count)
+    INDIRECT = 2  # values only decide which rows exist (a filter, a join)
 
 
 @dataclass(frozen=True, slots=True)
 class FieldOperation:
-    """The operation of a job that makes one column from another, in OpenLineage's words."""
+    """An operation with which a job makes one column from another, in OpenLineage's words."""
 
     job: str | None
     type: str
     subtype: str | None
     description: str | None
     masking: bool
-    declared: bool = False  # somebody recorded it; it was not seen
+    declared: bool = False  # a person or program declared the operation; no run stated it
 
 
 @dataclass(frozen=True, slots=True)
 class FieldEdge:
-    """An edge between columns. In the simple form it joins an end and the focus (forward: the focus and an end), over `hops` steps.
+    """An edge between columns. In the simple form it joins an end with the focus, over `hops` steps.
 
-    `way` is the strongest way in which the first has a part in the second: its values flow there, hidden or not, or only decide.
+    `way` is the strongest way in which the first column contributes to the second.
     """
 
     src: str
@@ -55,15 +55,15 @@ class FieldEdge:
     operations: Sequence[FieldOperation]
     hops: int
     way: Way
-    steps: Sequence[FieldStep] = ()  # in the detailed form, of a derivation that a program recorded
+    steps: Sequence[FieldStep] = ()  # only in the detailed form, if the program recorded its steps
 
 
 @dataclass(frozen=True, slots=True)
 class FieldLineage:
-    """Columns, nearest first, and how they derive.
+    """The columns of a lineage, nearest first, and the derivations between them.
 
-    `truncated` counts the columns that the limit kept out, `beyond` those one hop further than the depth allowed (at least so many more).
-    `hidden`: something next to these columns is kept from whoever asks.
+    `truncated` counts the columns that the limit kept out, `beyond` the columns one hop beyond the depth (at least).
+    `hidden` is true if the caller may not see columns next to these.
     """
 
     nodes: Sequence[Node]
@@ -75,7 +75,7 @@ class FieldLineage:
 
 @dataclass(frozen=True, slots=True)
 class ReachingTag:
-    """A tag that a column, or one that it derives from, bears."""
+    """A tag on a column, or on a column from which it derives."""
 
     tag: str
     origin: str
@@ -93,11 +93,11 @@ async def field_lineage(
     depth: int = 50,
     limit: int = 5_000,
 ) -> FieldLineage:
-    """Where a column comes from (or, downstream, what is made of it).
+    """Return the columns from which a column derives (or downstream, the columns that derive from it).
 
     Raises:
-        NotFoundError: the column is not known.
-        InvalidQueryError: the id is no column's, or the direction is both.
+        NotFoundError: the column is not in the graph.
+        InvalidQueryError: the id does not belong to a column, or the direction is both.
     """
     if direction is Direction.BOTH:
         raise InvalidQueryError("The lineage of a column goes one way.", field="direction", hint="Ask for upstream, or for downstream.")
@@ -119,11 +119,11 @@ async def _recorded_steps(recorded: RecordedSteps, edge: Edge) -> list[FieldStep
 
 
 async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, limit: int = MAX_REACHED) -> list[ReachingTag]:
-    """Return the tags that reach a column, by the strongest way of each, nearest first. None is left out, since it may mark a person.
+    """Return all tags that reach a column, each with its strongest way, nearest first. A long list is refused, never cut.
 
     Raises:
-        NotFoundError: the column is not known.
-        InvalidQueryError: the id is not a column's, or the column derives from more columns than can be searched.
+        NotFoundError: the column is not in the graph.
+        InvalidQueryError: the id does not belong to a column, or the column derives from more columns than can be searched.
     """
     reached = await _reach(graph, tenant, column, Direction.UPSTREAM, _FAR, limit)
     if reached.truncated:
@@ -142,7 +142,6 @@ async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, limit: i
 
 
 async def _beyond(graph: GraphStore, tenant: str, reached: Subgraph, direction: Direction, depth: int) -> int:
-    """Return the number of columns one hop beyond the depth."""
     edge = [identifier for identifier, hops in reached.distance.items() if hops == depth]
     steps = await graph.neighbours(tenant, edge, direction=direction, kinds=[EdgeKind.DERIVES]) if edge else []
     return len({step.src if direction is Direction.UPSTREAM else step.dst for step in steps} - reached.distance.keys())
@@ -176,7 +175,7 @@ async def _reach(graph: GraphStore, tenant: str, column: str, direction: Directi
 
 
 def _simple(reached: Subgraph, column: str, direction: Direction) -> FieldLineage:
-    """One edge for each end, with all operations on its ways. In a cycle that nothing enters, every column is an end."""
+    """Return one edge for each end, with all operations on the way. In a cycle that nothing enters, every column is an end."""
     upstream = direction is Direction.UPSTREAM
     steps: dict[str, list[Edge]] = {}
     for edge in reached.edges:
@@ -204,7 +203,7 @@ def _simple(reached: Subgraph, column: str, direction: Direction) -> FieldLineag
 
 
 def _best_ways(edges: Sequence[Edge], column: str, direction: Direction) -> dict[str, Way]:
-    """For each column that leads to one, or is led to, the best of all ways."""
+    """Return the strongest way between the column and each other column that leads to it (or downstream, that it leads to)."""
     best: dict[str, Way] = {}
     ways = [way_of(edge) for edge in edges]
     for way in Way:
@@ -223,7 +222,7 @@ def _best_ways(edges: Sequence[Edge], column: str, direction: Direction) -> dict
 
 
 def way_of(edge: Edge) -> Way:
-    """The best way of a derivation. Where nobody says how, values flow: a tag is kept rather than lost."""
+    """Return the strongest way of a derivation. Without a statement, values count as flowing, so that no tag is lost."""
     ways = [
         Way.INDIRECT if operation.type == "INDIRECT" else Way.MASKED if operation.masking else Way.DIRECT
         for operation in operations_of(edge)

@@ -1,6 +1,6 @@
-"""Lists of impact and cause: everything downstream or upstream of something, nearest first, with what one needs to act on it.
+"""Lists of impact and cause: everything downstream or upstream of some nodes, nearest first.
 
-The counts are exact for what depth and limit allow, and what lies beyond is said. Rows are made portion by portion, so that a list of any
+The counts are exact within depth and limit, and the list states how many nodes lie beyond. Rows are made in portions, so that a list of any
 length can be streamed.
 """
 
@@ -28,10 +28,10 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """A node of the list. `path` leads from the focus to it, both included.
+    """A node of a list of impact or cause. `path` leads from the focus to the node, both included.
 
-    `last_run` is the run that last stated a flow into it (of a job: any flow), at `updated`. `records` counts the records of a record set
-    that it holds; None where the list is not of records, or they are known only coarsely.
+    `last_run` is the last run that stated a flow into the node (for a job: any flow), at `updated`. `records` is the number of traced
+    records in the node. It is None if the list is not of records, or if they are only known coarsely.
     """
 
     node: Node
@@ -45,9 +45,9 @@ class Affected:
 
 @dataclass(slots=True)
 class Impact:
-    """A list: its length is `total`; `beyond` counts nodes one hop further than depth or limit allowed.
+    """A list of impact or cause. `total` is its length; `beyond` counts nodes one hop further than depth or limit allowed.
 
-    `exact` is false where a trace of records was a superset or lacks something, for the `reasons` given.
+    `exact` is false if a trace of records was a superset or incomplete. `reasons` says why.
     """
 
     graph: GraphStore
@@ -62,11 +62,9 @@ class Impact:
 
     @property
     def total(self) -> int:
-        """The number of affected nodes."""
         return len(self.order)
 
     async def rows(self, start: int = 0, count: int | None = None) -> AsyncIterator[Affected]:
-        """Rows from `start` on."""
         end = self.total if count is None else min(self.total, start + count)
         for begin in range(start, end, _PORTION):
             ids = self.order[begin : min(begin + _PORTION, end)]
@@ -86,11 +84,11 @@ class Impact:
                 )
 
     async def _last_statements(self, ids: Sequence[str]) -> dict[str, str]:
-        """The last statement of a flow into each node; of a job, of a flow on either side."""
+        """Return the last statement of a flow into each node. For a job, flows out of it count too."""
         kinds = [EdgeKind.READS, EdgeKind.WRITES, EdgeKind.DERIVES]
         edges = await self.graph.neighbours(self.tenant, ids, direction=Direction.UPSTREAM, kinds=kinds)
         columns = [identifier for identifier in ids if kind_of(identifier) is NodeKind.COLUMN]
-        if columns:  # one that is only filtered has no derivation of its own, but is written
+        if columns:  # a column that is only filtered has no derivation, but a write
             edges += await self.graph.neighbours(self.tenant, columns, direction=Direction.UPSTREAM, kinds=[EdgeKind.ACCESSES])
         actors = [identifier for identifier in ids if kind_of(identifier) in (NodeKind.JOB, NodeKind.RUN)]
         if actors:
@@ -117,11 +115,11 @@ async def impact(
     depth: int = 100,
     limit: int = MAX_REACHED,
 ) -> Impact:
-    """Everything that nodes (datasets, jobs, versions, partitions, runs; or columns) lead to, or come from.
+    """Return the nodes downstream or upstream of some nodes: datasets, jobs, versions, partitions and runs, or columns.
 
     Raises:
-        NotFoundError: a node is not known.
-        InvalidQueryError: the direction is both, or the nodes are of kinds that no one flow joins.
+        NotFoundError: a node is not in the graph.
+        InvalidQueryError: the direction is both, or no flow joins nodes of these kinds.
     """
     if direction is Direction.BOTH:
         raise InvalidQueryError("A list goes one way.", field="direction", hint="Ask for downstream (impact) or upstream (causes).")
@@ -159,7 +157,6 @@ def impact_of_records(graph: GraphStore, tenant: str, answer: TraceAnswer, *, fo
 
 
 def _steps(answer: TraceAnswer, *, forward: bool) -> dict[str, set[str]]:
-    """Return the successors of each dataset and job on the path of a trace."""
     steps: dict[str, set[str]] = {}
     for hop in answer.path:
         for one, other in [*((source, hop.job) for source in hop.inputs), (hop.job, hop.output)]:
@@ -169,10 +166,10 @@ def _steps(answer: TraceAnswer, *, forward: bool) -> dict[str, set[str]]:
 
 
 def _walk(start: Sequence[str], steps: Mapping[str, set[str]]) -> tuple[dict[str, int], dict[str, str]]:
-    """Distance of all that the steps lead to, and the node before each on a shortest path."""
+    """Return the distance of each node that the steps reach, and its predecessor on a shortest path."""
     distance, came_from = dict.fromkeys(start, 0), dict[str, str]()
     frontier = list(start)
-    for near in frontier:  # grows while it is walked: breadth first
+    for near in frontier:  # the list grows during the loop: breadth first
         for far in sorted(steps.get(near, ())):
             if far not in distance:
                 distance[far], came_from[far] = distance[near] + 1, near
@@ -181,7 +178,6 @@ def _walk(start: Sequence[str], steps: Mapping[str, set[str]]) -> tuple[dict[str
 
 
 def _records(answer: TraceAnswer, *, forward: bool) -> dict[str, int]:
-    """Return the number of traced records of each dataset, if they are known one by one."""
     records: dict[str, int] = {}
     for record in answer.records:
         if record.row is not None:

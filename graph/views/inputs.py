@@ -1,7 +1,7 @@
-"""Inputs of runs that are known by dataset only, because no capture lists the files.
+"""Adds inputs of runs that are known by dataset only, because no capture lists the files.
 
-The version follows from the time when the run began (`graph/dataflow/versions.py`), and the sources of that version are followed in turn.
-An input without a known version is shown as the dataset. The answer has the numbers of both.
+The version of such an input follows from the start time of the run (`graph/dataflow/versions.py`), and the lineage of that version is
+followed in turn. An input without a known version is shown as the dataset. The answer states the numbers of both.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from headwater.graph.views.atoms import Atoms, Reach
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.request import DATA, ViewRequest
 
-Grow = Callable[[Sequence[str]], Awaitable[Atoms]]  # versions → what is upstream of them
+Grow = Callable[[Sequence[str]], Awaitable[Atoms]]  # loads the nodes upstream of versions
 
 _INPUT = "input:"
 
 
 @dataclass(frozen=True, slots=True)
 class _Input:
-    """An input of a run: its dataset, and what the event said of its version."""
+    """An input of a run: its dataset, and the version that the event states."""
 
     run: Node
     dataset: str
@@ -33,7 +33,7 @@ class _Input:
 
 
 async def add_inputs(graph: GraphStore, tenant: str, request: ViewRequest, atoms: Atoms, grow: Grow | None) -> None:
-    """Add inputs of runs without a version or file, within the requested depth. With `grow` None, nothing upstream is requested."""
+    """Add inputs of runs without a version or file, within the requested depth. `grow` is None if nothing upstream is requested."""
     numbers = {identifier: number for number, identifier in enumerate(atoms.ids)}
     seen: set[str] = set()
     inferred = unknown = 0
@@ -65,7 +65,7 @@ def _runs_within(request: ViewRequest, atoms: Atoms) -> list[str]:
 
 
 def _inputs_without_files(atoms: Atoms, runs: Iterable[Node]) -> list[_Input]:
-    by_run: dict[str, set[str]] = {}  # the datasets that it read files or versions of
+    by_run: dict[str, set[str]] = {}  # by run: the datasets of which it read files or versions
     for src, dst in atoms.edges:
         if kind_of(atoms.ids[src]) in DATA:
             by_run.setdefault(atoms.ids[dst], set()).update(_datasets(atoms, atoms.ids[src]))
@@ -80,7 +80,7 @@ def _inputs_without_files(atoms: Atoms, runs: Iterable[Node]) -> list[_Input]:
 
 
 def _read(read: _Input, versions: Iterable[Node]) -> list[str]:
-    """Return the versions that a run read, without its own output."""
+    """Return the versions that a run read, without versions that the run itself wrote."""
     own = read.run.id.partition(":")[2]
     began = read.run.properties.get("startedAt") or read.run.properties.get("endedAt")
     return versions_read([version for version in versions if parse_id(version.id)[1][-1] != own], began=began, stated=read.version)
@@ -112,7 +112,6 @@ def _dataset_of(version: str) -> str:
 
 
 def _datasets(atoms: Atoms, identifier: str) -> set[str]:
-    """The datasets that a version or a partition is of."""
     if kind_of(identifier) is NodeKind.VERSION:
         return {_dataset_of(identifier)}
     found: set[str] = set()

@@ -1,4 +1,4 @@
-"""Zooming: the container that represents a node at the requested levels.
+"""Zooming: finds the container that represents a node at the requested levels.
 
 A node is shown as its innermost container of the level. A node without one (a job outside of all pipelines) is shown as its outermost
 container that is finer than the level. A node that is coarser than the level (a dataset without known columns) is shown as itself.
@@ -17,34 +17,34 @@ _ACTORS = {kind: level for level, kind in enumerate(ACTORS)}
 _RANK = _DATA | _ACTORS
 _DATASET = f"{NodeKind.DATASET}:"
 _JOB = f"{NodeKind.JOB}:"
-_BY_ID = {NodeKind.DATASET: 1, NodeKind.VERSION: 2, NodeKind.COLUMN: 2}  # how many parts of the id name the container
+_BY_ID = {NodeKind.DATASET: 1, NodeKind.VERSION: 2, NodeKind.COLUMN: 2}  # number of parts of the id that name the container
 
 
 def kind_of(identifier: str) -> NodeKind:
-    """The kind of a node that is in a graph, by its id."""
+    """Return the kind of a node from its id."""
     return _KINDS[identifier[: identifier.index(":")]]
 
 
 class Zoom:
-    """Lifts nodes to the levels of a request. `parents` are the containers that ids do not tell."""
+    """Lifts nodes to the levels of a request. `parents` are the containers that ids do not state."""
 
     def __init__(self, request: ViewRequest, parents: Mapping[str, Sequence[str]]) -> None:
         self._request = request
         self._parents = parents
         self._chains: dict[str, tuple[str, ...]] = {}
         self._containers: dict[str, tuple[str, ...]] = {}
-        self._platforms: dict[str, tuple[str, ...]] = {}  # of a dataset, by its namespace
+        self._platforms: dict[str, tuple[str, ...]] = {}  # containers of a dataset, by its namespace
         self._lifted: dict[tuple[NodeKind, tuple[str, ...]], str | None] = {}
         self._plain = not request.open
         self._shared: dict[tuple[str, ...], list[str]] = {}
 
     def lift_all(self, ids: Sequence[str], atoms: Iterable[int]) -> dict[int, str]:
-        """For each atom the id of what stands for it in the view."""
+        """Return for each atom the id of the visible node that represents it."""
         data, actors, plain = self._request.data, self._request.actors, self._plain
         lifted: dict[int, str] = {}
-        shared: dict[tuple[str, ...], str] = {}  # what the jobs of a pipeline come to, by their containers
+        shared: dict[tuple[str, ...], str] = {}  # the result for jobs with the same containers
         datasets, jobs, parents = plain and data is NodeKind.DATASET, plain and actors is not NodeKind.JOB, self._parents
-        for atom in atoms:  # tens of thousands: what most of them are is decided here
+        for atom in atoms:  # tens of thousands: the frequent cases are decided here, without a call
             identifier = ids[atom]
             if datasets and identifier.startswith(_DATASET):
                 lifted[atom] = identifier
@@ -72,14 +72,14 @@ class Zoom:
         return lifted
 
     def chain(self, identifier: str) -> tuple[str, ...]:
-        """The node and its containers, innermost first."""
+        """Return the node and its containers, innermost first."""
         known = self._chains.get(identifier)
         if known is None:
             known = self._chains[identifier] = (identifier, *self._above(identifier))
         return known
 
     def above(self, identifier: str) -> tuple[str, ...]:
-        """The containers of a node, innermost first. Thousands of datasets share theirs."""
+        """Return the containers of a node, innermost first. Datasets with the same container share one tuple."""
         known = self._containers.get(identifier)
         if known is None:
             if identifier.startswith(_DATASET) and identifier not in self._parents:
@@ -92,7 +92,7 @@ class Zoom:
         return known
 
     def above_all(self, identifiers: Sequence[str]) -> list[tuple[str, ...]]:
-        """`above` of each of tens of thousands."""
+        """Return `above` for each of many nodes, faster than one call for each."""
         above, parents, platforms, start = self.above, self._parents, self._platforms, len(_DATASET)
         found: list[tuple[str, ...]] = []
         for identifier in identifiers:
@@ -109,7 +109,7 @@ class Zoom:
             return identifier
         if kind in _BY_ID:
             return _at(self.chain(identifier), level) or _outermost_finer(self.chain(identifier), level)
-        # Thousands of nodes share their containers: what those come to is worked out once.
+        # Thousands of nodes have the same containers, so the result is cached.
         above = tuple(self._parents.get(identifier, ()))
         key = (level, above)
         if key not in self._lifted:
@@ -120,7 +120,7 @@ class Zoom:
     def _lift_opened(self, identifier: str, kind: NodeKind, level: NodeKind) -> str:
         chain = self.chain(identifier)
         opened = next((container for container in chain[1:] if container in self._request.open), None)
-        if opened is not None:  # the innermost decides
+        if opened is not None:  # the innermost container decides
             level = self._request.open[opened]
         elif _RANK[kind] >= _RANK[level]:
             level = self._request.open.get(identifier, level)
@@ -129,7 +129,7 @@ class Zoom:
     def _above(self, identifier: str) -> list[str]:
         kind = kind_of(identifier)
         if parts := _BY_ID.get(kind):
-            # The parts of an id are encoded alike in every id: there is no need to decode them.
+            # Parts are encoded alike in every id, so they need no decoding.
             above = NodeKind.PLATFORM if parts == 1 else NodeKind.DATASET
             named = self.chain(":".join([above, *identifier.split(":", parts + 1)[1 : parts + 1]]))
             declared = self._parents.get(identifier)
@@ -140,7 +140,7 @@ class Zoom:
         return self._shared[parents]
 
     def _climb(self, parents: Sequence[str]) -> list[str]:
-        """The containers that lead up from some, innermost first. A containment cycle ends where it closes."""
+        """Return all containers above some containers, innermost first. A cycle of containment ends where it closes."""
         distance = dict.fromkeys(sorted(parents), 1)
         frontier = list(distance)
         while frontier:
@@ -155,7 +155,6 @@ class Zoom:
 
 
 def levels_among(identifiers: Iterable[str], zoom: Zoom) -> set[NodeKind]:
-    """The levels that the nodes and their containers are of."""
     return {kind_of(each) for identifier in identifiers for each in zoom.chain(identifier)}
 
 

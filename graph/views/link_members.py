@@ -1,4 +1,4 @@
-"""The content of a link between masked ends: its members, and the masked nodes on its way."""
+"""The members that a link between visible nodes joins, and the masked nodes between them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from headwater.graph.views.links import MASKED, Links
 
 
 def pairs(links: Links, src: int, dst: int) -> Iterator[tuple[int, int]]:
-    """The members that a link joins: each atom of `src` with each atom of `dst` that it leads to directly or through masked atoms."""
+    """Yield the pairs of members that a link joins: an atom of `src`, and an atom of `dst` to which it leads.
+
+    Only masked atoms are between the two.
+    """
     for atom in links.members[src]:
         for other in sorted(_arrivals(links, atom, dst)):
             yield atom, other
 
 
 def via(links: Links, src: int, dst: int) -> set[int]:
-    """The masked atoms on the ways that a link stands for."""
+    """Return the masked atoms between the two ends of a link."""
     found: set[int] = set()
     stack = [
         other for atom in links.members[src] for other in links.after[atom] if links.shown[other] == MASKED and links.leads_to(other, dst)

@@ -1,10 +1,10 @@
-"""The links of a view: the visible nodes that are joined, directly or through masked atoms only.
+"""The links of a view: pairs of visible nodes that are joined directly, or through masked atoms only.
 
-A link X → Y represents paths from a member of X to a member of Y on which everything between is masked. Masked atoms are followed one by
+A link X → Y represents paths from a member of X to a member of Y on which all nodes in between are masked. Masked atoms are followed one by
 one, before they are lifted to a container. So two members of a masked container that are not connected make no path.
 
-The targets of masked atoms are rows of (atom, visible node). Steps over arrays join them with the flows into these atoms. If masked atoms
-are a large connected mass, there would be far more rows than links. Then the targets are sets of visible nodes, as bits of integers.
+The visible nodes that a masked atom reaches are rows of (atom, node). Steps over arrays join them with the flows into these atoms. If
+masked atoms are a large connected mass, there would be far more rows than links. Then the reached nodes are sets, as bits of integers.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from headwater.graph.views.components import components
 MASKED = -1
 OUTSIDE = -2
 
-_ROWS = 2_000_000  # put together at once
+_ROWS = 2_000_000  # rows that are joined in one step
 
 
 class Links:
-    """`shown[atom]` is the number of the atom's visible node, `MASKED`, or `OUTSIDE` of the view; `numbers` are the same.
+    """The links of a view. `shown[atom]` is the number of the atom's visible node, or `MASKED`, or `OUTSIDE` of the view.
 
+    - `numbers`: `shown` as an array.
     - `flows`: flows between atoms, as rows of two; `after` has them as steps, to follow masked atoms and the inside of nodes.
     - `entered`: rows of (node, masked atom), one per flow.
     - `left`: rows of (masked atom, node), each once, for flows out of the atom that arrive immediately.
@@ -50,12 +51,12 @@ class Links:
 
     @property
     def after(self) -> Adjacency:
-        """The successors of each atom."""
+        """Return the successors of each atom."""
         return self._steps()
 
     @cached_property
     def members(self) -> list[list[int]]:
-        """The atoms of each visible node."""
+        """Return the atoms of each visible node."""
         members: list[list[int]] = [[] for _ in range(self._count)]
         for atom, node in enumerate(self.shown):
             if node >= 0:
@@ -64,7 +65,7 @@ class Links:
 
     @cached_property
     def direct(self) -> list[dict[int, int]]:
-        """For each node those that follow at once, with the number of flows."""
+        """Return for each node its direct successors, each with the number of flows."""
         direct: list[dict[int, int]] = [{} for _ in range(self._count)]
         joined, weights = counted(self._direct)
         for key, weight in zip(joined.tolist(), weights.tolist(), strict=True):
@@ -73,15 +74,14 @@ class Links:
 
     @cached_property
     def out(self) -> list[int]:
-        """For each node those that follow, as bits."""
+        """Return for each node its successors, as bits."""
         return [self._out(node) for node in range(self._count)]
 
     def total(self) -> int:
-        """The number of links."""
         return sum(bits.bit_count() for bits in self.out) if self._joined is None else len(self._joined[0])
 
     def all(self) -> tuple[Pairs, Pairs, Pairs]:
-        """Every link, in order: the node that it leaves, the one that it arrives at, and its weight."""
+        """Return all links, in order: the nodes at which they begin, the nodes at which they end, and the weights."""
         if self._joined is None:
             found = [(src, dst, weight) for src in range(self._count) for dst, weight in sorted(self.of(src).items())]
             src, dst, weights = np.array(found, dtype=np.int64).reshape(-1, 3).T
@@ -90,12 +90,12 @@ class Links:
         return keys // max(1, self._count), keys % max(1, self._count), counts
 
     def are_direct(self, src: Pairs, dst: Pairs) -> list[bool]:
-        """For each link whether a flow of it passes nothing that is masked."""
+        """Return for each link whether one of its flows passes no masked node."""
         found: list[bool] = np.isin(src * self._count + dst, self._direct).tolist()
         return found
 
     def of(self, node: int) -> dict[int, int]:
-        """The nodes that follow, each with the weight of its link: the flows out of members of `node` that arrive there."""
+        """Return the successors of a node, each with the weight of its link: the number of flows out of `node` that arrive there."""
         if self._joined is not None:
             keys, counts = self._joined
             start, end = np.searchsorted(keys, [node * self._count, (node + 1) * self._count]).tolist()
@@ -108,12 +108,12 @@ class Links:
         return weights
 
     def leads_to(self, atom: int, node: int) -> bool:
-        """Whether a flow into an atom arrives at a node."""
+        """Return whether a flow into an atom arrives at a node."""
         shown = self.shown[atom]
         return shown == node if shown >= 0 else shown == MASKED and bool(self._ahead.get(atom, 0) >> node & 1)
 
     def arrivals(self, atom: int) -> int:
-        """The visible nodes at which a flow into an atom arrives, as bits."""
+        """Return the visible nodes at which a flow into an atom arrives, as bits."""
         shown = self.shown[atom]
         return 1 << shown if shown >= 0 else self._ahead.get(atom, 0) if shown == MASKED else 0
 
@@ -123,7 +123,7 @@ class Links:
 
     @cached_property
     def _entering(self) -> list[list[int]]:
-        """For each node the masked atoms that flows out of it enter."""
+        """Return for each node the masked atoms that its flows enter."""
         entering: list[list[int]] = [[] for _ in range(self._count)]
         for node, atom in self.entered.tolist():
             entering[node].append(atom)
@@ -142,7 +142,7 @@ class Links:
         return bits & ~(1 << node)
 
     def _arrivals(self) -> Pairs | None:
-        """Rows of (masked atom, visible node at which a flow into it arrives), by atom; None: there are too many."""
+        """Return rows of (masked atom, visible node at which a flow into it arrives), by atom. None if there are too many."""
         if not self.mass or not len(self.entered):
             return self.left
         atoms = distinct(self.entered[:, 1]).tolist()
@@ -152,7 +152,7 @@ class Links:
         return np.array(found, dtype=np.int64).reshape(-1, 2)
 
     def _put_together(self, rows: Pairs) -> tuple[Pairs, Pairs] | None:
-        """Every link as one number, `src * count + dst`, in order, and its weight; None where they are put together from too many rows."""
+        """Return every link as one number, `src * count + dst`, in order, and its weight. None if this takes too many rows."""
         begin, end = np.searchsorted(rows[:, 0], self.entered[:, 1]), np.searchsorted(rows[:, 0], self.entered[:, 1], side="right")
         counts = end - begin
         if counts.sum() > _ROWS:
@@ -164,13 +164,13 @@ class Links:
 
 
 def _distinct(first: Pairs, second: Pairs, count: int) -> Pairs:
-    """Rows of two numbers, each once, in order; the second is less than `count`."""
+    """Return distinct rows of two numbers, in order. The second number must be less than `count`."""
     keys = distinct(first * count + second)
     return np.column_stack([keys // max(1, count), keys % max(1, count)])
 
 
 def bits_of(bits: int) -> Iterator[int]:
-    """The numbers of the bits that are set, ascending."""
+    """Yield the positions of the bits that are set, ascending."""
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1
@@ -178,10 +178,10 @@ def bits_of(bits: int) -> Iterator[int]:
 
 
 def arrivals_of(shown: Sequence[int], after: Adjacency) -> dict[int, int]:
-    """For each masked atom the visible nodes that follow it through masked atoms, as bits."""
+    """Return for each masked atom the visible nodes that it reaches through masked atoms, as bits."""
     found: dict[int, int] = {}
-    waits: dict[int, int] = {}  # for how many masked atoms after it an atom waits
-    waiting: dict[int, list[int]] = {}  # those that wait for an atom
+    waits: dict[int, int] = {}  # number of masked successors without a result, by atom
+    waiting: dict[int, list[int]] = {}  # atoms that wait for the result of an atom
     for atom, node in enumerate(shown):
         if node == MASKED:
             onwards = [other for other in after[atom] if shown[other] == MASKED]
@@ -213,7 +213,7 @@ def _bits(nodes: Iterable[int]) -> int:
 
 
 def _close_cycles(found: dict[int, int], left: Sequence[int], after: Adjacency) -> None:
-    """Handle the remaining atoms, which wait for themselves: the atoms of a cycle, and their predecessors."""
+    """Compute the arrivals of atoms in cycles, and of the atoms that lead to cycles."""
     members = set(left)
     for component in components(left, lambda atom: [other for other in after[atom] if other in members]):
         bits = 0

@@ -1,9 +1,7 @@
-"""Loads the atoms of a view: the grain of the graph that answers it, and the nodes that the focus represents there.
-
-There are three grains:
+"""Loads the atoms of a view, at one of three grains.
 
 - *Jobs*: flows between datasets and jobs.
-- *Runs*: flows between versions, partitions and runs, if a level asks for one of these or the focus is one.
+- *Runs*: flows between versions, partitions and runs, if a level requests one of these or the focus is one.
 - *Columns*: derivations of columns, if the focus is a column. A dataset that is opened to its columns is part of the grain of jobs
   (`columns.py`).
 """
@@ -34,11 +32,11 @@ _HOLDING = [
 
 
 async def load(graph: GraphStore, tenant: str, request: ViewRequest) -> Atoms:
-    """The atoms that answer a request.
+    """Return the atoms that answer a request.
 
     Raises:
-        NotFoundError: a node of the focus, or one to be opened, is not known.
-        InvalidQueryError: the levels cannot stand in one view.
+        NotFoundError: a node of the focus, or a node to be opened, is not in the graph.
+        InvalidQueryError: the levels do not fit together.
     """
     nodes = await _named(graph, tenant, request.focus)
     await _named(graph, tenant, list(request.open))
@@ -63,7 +61,7 @@ async def load(graph: GraphStore, tenant: str, request: ViewRequest) -> Atoms:
     if NodeKind.COLUMN in kinds:
         raise InvalidQueryError("The focus mixes columns and other nodes.", field="focus", hint="Ask for the one or the other.")
     focus = await _members(graph, tenant, nodes, request.limit)
-    # The reach is known only after times and columns are applied. A column beyond the depth is known by both ends of its derivation.
+    # Distances are computed after times and columns are applied. A column beyond the depth is found by both ends of its derivation.
     further = 2 if request.open or request.data is NodeKind.COLUMN else int(request.timed)
     cone = await graph.cone(
         tenant,
@@ -114,7 +112,7 @@ async def _named(graph: GraphStore, tenant: str, ids: Sequence[str]) -> list[Nod
 
 
 async def _members(graph: GraphStore, tenant: str, nodes: Sequence[Node], limit: int) -> list[str]:
-    """The datasets and jobs that the focus stands for: those inside a platform, a system, a pipeline."""
+    """Return the datasets and jobs inside the nodes of the focus, such as a platform, a system or a pipeline."""
     found: list[str] = []
     waiting = [node.id for node in nodes]
     seen = set(waiting)
@@ -134,7 +132,7 @@ async def _members(graph: GraphStore, tenant: str, nodes: Sequence[Node], limit:
 
 
 def _contained(request: ViewRequest) -> list[NodeKind]:
-    """Return the kinds whose containers are part of the answer. To fetch the containers of jobs costs a third of the whole."""
+    """Return the kinds of nodes whose containers are needed. Fetching the containers of jobs takes a third of the whole time."""
     named = {
         *request.open,
         *(value for mask in request.masks for value in mask.values),
@@ -149,7 +147,7 @@ def _contained(request: ViewRequest) -> list[NodeKind]:
 
 
 def _opened(request: ViewRequest, ids: Sequence[str]) -> set[str]:
-    """The datasets that are shown by their columns."""
+    """Return the datasets that are shown by their columns."""
     found: set[str] = set()
     for identifier in ids:
         if kind_of(identifier) is NodeKind.DATASET:

@@ -1,7 +1,7 @@
 """Counts the masked nodes on each link.
 
-A masked atom is on a link X → Y if X leads to it and it leads to Y, through masked atoms only. If all masked atoms join few pairs, they are
-counted atom by atom. If masked atoms are a large connected mass, they are counted link by link, as long as the cost is acceptable.
+A masked atom is on a link X → Y if X reaches it and it reaches Y, through masked atoms only. If all masked atoms join few pairs, they are
+counted atom by atom. If masked atoms are a large connected mass, they are counted link by link, within a limit of work.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from headwater.graph.views.atoms import Adjacency, Pairs
 from headwater.graph.views.link_members import via
 from headwater.graph.views.links import MASKED, Links, arrivals_of, bits_of
 
-_PAIRS = 1_000_000  # joined by masked atoms, at most, to count atom by atom
-_WORK = 300_000  # masked atoms looked at, link by link
+_PAIRS = 1_000_000  # pairs of visible nodes that masked atoms join; beyond this, atoms are counted link by link
+_WORK = 300_000  # masked atoms that are visited to count link by link
 
 
 class Through:
-    """Counts for the links of one page. `node_of` names the node that each atom is a member of, `numbers` numbers it, by atom."""
+    """Counts of masked nodes for the links of one page. `node_of` is the node of each atom, `numbers` its number."""
 
     def __init__(self, links: Links, node_of: Mapping[int, str], numbers: Pairs, before: Callable[[], Adjacency]) -> None:
         self._links = links
@@ -30,12 +30,11 @@ class Through:
         self._counted = self._by_mass(before()) if links.mass else self._by_atom()
 
     def counts(self, src: Pairs, dst: Pairs) -> list[int | None]:
-        """For each of some links the number of different masked nodes on its ways; None: not counted."""
+        """Return for each link the number of different masked nodes between its ends. None where the count would take too long."""
         count = self.count
         return [count(*link) for link in zip(src.tolist(), dst.tolist(), strict=True)]
 
     def count(self, src: int, dst: int) -> int | None:
-        """The number of different masked nodes on the ways of a link; None: not counted, since too much lies behind the page."""
         if self._counted is not None:
             return self._counted.get((src, dst), 0)
         if self._work <= 0:
@@ -45,7 +44,7 @@ class Through:
         return len({self._node_of[atom] for atom in atoms})
 
     def _by_atom(self) -> dict[tuple[int, int], int] | None:
-        """Return counts if no masked atom follows another: each entry of an atom joined with each of its targets."""
+        """Return counts if no masked atom follows another, by joining the flows into and out of each atom."""
         entered, left = self._links.entered, self._links.left
         begin, end = np.searchsorted(left[:, 0], entered[:, 1]), np.searchsorted(left[:, 0], entered[:, 1], side="right")
         counts = end - begin
@@ -60,7 +59,7 @@ class Through:
         return dict(zip(zip((keys // count).tolist(), (keys % count).tolist(), strict=True), found.tolist(), strict=True))
 
     def _by_mass(self, before: Adjacency) -> dict[tuple[int, int], int] | None:
-        """Counts where masked atoms follow masked atoms, if they are not too many."""
+        """Return counts if masked atoms follow masked atoms. None if they join too many pairs."""
         behind = arrivals_of(self._links.shown, before)
         ahead = {atom: self._links.arrivals(atom) for atom in behind}
         if sum(bits.bit_count() * ahead[atom].bit_count() for atom, bits in behind.items()) > _PAIRS:

@@ -1,4 +1,4 @@
-"""Masks: which nodes of a view are hidden. The focus is never hidden: it is what was asked for."""
+"""Masks: decides which nodes of a view are hidden. The focus is never hidden."""
 
 from __future__ import annotations
 
@@ -22,31 +22,30 @@ _OF_PROPERTIES = {MaskBy.TAG, MaskBy.LAYER}
 
 
 def needs_nodes(masks: Iterable[Mask]) -> bool:
-    """Whether properties must be read to decide."""
+    """Return whether a mask depends on properties of nodes."""
     return any(mask.by in _OF_PROPERTIES for mask in masks)
 
 
 def needs_names(masks: Iterable[Mask]) -> bool:
-    """Whether names must be read to decide, and nothing else."""
+    """Return whether masks depend on names of nodes, and on no other property."""
     return any(mask.by is MaskBy.NAME for mask in masks) and not needs_nodes(masks)
 
 
 def hides(masks: Sequence[Mask], identifier: str, chain: Chain, nodes: Nodes) -> bool:
-    """Whether one of the masks hides the node."""
     return Hiding(masks, lambda node: tuple(chain(node)[1:]), nodes).hidden([identifier])[0]
 
 
 class Hiding:
-    """Decides for many nodes. `above` gives the containers of one; `names` are those of nodes that are not among `nodes`."""
+    """Decides which nodes are hidden. `above` returns the containers of a node; `names` are names of nodes that are not among `nodes`."""
 
     def __init__(
         self, masks: Sequence[Mask], above: Callable[[str], tuple[str, ...]], nodes: Nodes, names: Mapping[str, str] | None = None
     ) -> None:
         self._masks, self._above, self._nodes, self._names = masks, above, nodes, names or {}
-        self._containers: dict[tuple[int, tuple[str, ...]], bool] = {}  # thousands of nodes share theirs
+        self._containers: dict[tuple[int, tuple[str, ...]], bool] = {}  # thousands of nodes have the same containers
 
     def hidden(self, identifiers: Sequence[str], above: Sequence[tuple[str, ...]] = ()) -> list[bool]:
-        """For each node whether one of the masks hides it. `above` are the containers of each, where they are known already."""
+        """Return for each node whether one of the masks hides it. `above` may give the containers of each node."""
         hidden = [False] * len(identifiers)
         for number, mask in enumerate(self._masks):
             if mask.by is MaskBy.NAME:
@@ -57,7 +56,7 @@ class Hiding:
         return hidden
 
     def _by_name(self, number: int, mask: Mask, identifiers: Sequence[str], above: Sequence[tuple[str, ...]]) -> list[bool]:
-        """By the names of all at once; what no pattern matches may still stand in something that one does."""
+        """Match the names of all nodes at once. A node also matches if one of its containers does."""
         get = self._names.get
         names = [self._name_of(identifier) if (name := get(identifier)) is None else name for identifier in identifiers]
         inherited = {containers: self._inherits(number, mask, containers) for containers in set(above)}
@@ -101,27 +100,27 @@ class Hiding:
 
 
 def tags_of(node: Node) -> set[str]:
-    """Tags that are stated of the node as such: by users, by OpenLineage's tags facet (as `key` and `key=value`), or as a list of texts.
+    """Return the tags of a node: from users, from OpenLineage's tags facet (as `key` and `key=value`), or from a list of texts.
 
-    Tags of a column, and tags of a dataset that producers stated of its partitions, stay with every value that they ever had.
+    Tags of a column, and tags that producers stated of a dataset's partitions, are returned with every value that they ever had.
     """
     once = {name.removeprefix(TAGGED) for name in node.properties if name.startswith(TAGGED)}
     return _without_withdrawn(node, {*descriptions_of(node).tags, *_tags(node, None), *once})
 
 
 def field_tags(column: Node, dataset: Node | None) -> set[str]:
-    """Tags of a column: its own, and those that its dataset's facet states of the field."""
+    """Return the tags of a column: its own, and those that its dataset's facet states for the field."""
     return _without_withdrawn(column, tags_of(column) | (_tags(dataset, column.name) if dataset else set()))
 
 
 def owners_of(node: Node) -> list[str]:
-    """Return the owners of a node: as users state them, from OpenLineage's ownership facet, or from a list of texts `owners`."""
+    """Return the owners of a node: from users, from OpenLineage's ownership facet, or from a list of texts `owners`."""
     plain = [owner for owner in _list(node.properties.get("owners")) if isinstance(owner, str)]
     return list(dict.fromkeys([*descriptions_of(node).owners, *plain]))
 
 
 def layer_of(node: Node) -> str | None:
-    """The layer of a node: its property `layer`, else the value of its tag `layer`."""
+    """Return the layer of a node: its property `layer`, else the value of its tag `layer`."""
     layer: Any = node.properties.get("layer")
     if isinstance(layer, str):
         return layer
@@ -129,7 +128,7 @@ def layer_of(node: Node) -> str | None:
 
 
 def _without_withdrawn(node: Node, tags: set[str]) -> set[str]:
-    """Without those that users took back, by key or as `key=value`."""
+    """Remove tags that users have withdrawn, by key or as `key=value`."""
     gone = withdrawn(node, Aspect.TAG)
     return {tag for tag in tags if not gone & {tag, tag.partition("=")[0]}} if gone else tags
 

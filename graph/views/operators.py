@@ -1,6 +1,6 @@
-"""Runs opened to the operators of their plans. Data enters at the scans of its dataset, goes up the plan, and leaves at its root.
+"""Replaces runs by the operators of their plans. Data enters at the scans of its dataset, goes up the plan, and leaves at its root.
 
-A run without a known plan stays itself, and so does the run for an input without a scan in the plan.
+A run without a known plan stays as it is. It also stays for an input without a scan in the plan.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from headwater.graph.views.request import ViewRequest
 
 
 async def open_runs(graph: GraphStore, tenant: str, request: ViewRequest, atoms: Atoms) -> None:
-    """Put the operators of each run that is shown by them into its place."""
+    """Replace each run that is shown by its operators."""
     zoom = Zoom(request, atoms.parents)
     runs = [
         identifier
@@ -47,7 +47,7 @@ def level_of(request: ViewRequest, zoom: Zoom, run: str) -> NodeKind:
 
 
 def _through(plans: dict[int, _Plan], src: int, dst: int) -> list[tuple[int, int]]:
-    """A flow into or out of a run as one into its scans, or out of its root."""
+    """Return a flow into a run as flows into its scans, and a flow out of a run as flows out of its root."""
     if dst in plans:
         return [(src, scan) for scan in plans[dst].scans_of(src)] or [(src, dst), *((dst, root) for root in plans[dst].roots())]
     if src in plans:
@@ -66,7 +66,7 @@ class _Plan:
         self._children: list[tuple[str, Collection[str]]] = []
 
     def add(self, operator: str, dataset: object, children: Collection[str]) -> None:
-        """Take an operator in; `dataset` is what it scans, if it does."""
+        """Add an operator. `dataset` is the dataset that it scans, if it is a scan."""
         self._numbers[operator] = len(self._atoms.ids)
         self._atoms.ids.append(operator)
         self._children.append((operator, children))
@@ -74,20 +74,16 @@ class _Plan:
             self._scans.setdefault(dataset, []).append(self._numbers[operator])
 
     def scans_of(self, data: int) -> list[int]:
-        """The operators that read the dataset which an atom is of."""
         chain = self._zoom.chain(self._atoms.ids[data])
         return [scan for container in chain for scan in self._scans.get(container, ())]
 
     def roots(self) -> list[int]:
-        """The operators that no other reads."""
         read = {child for _, children in self._children for child in children}
         return [number for operator, number in self._numbers.items() if operator not in read]
 
     def steps(self) -> list[tuple[int, int]]:
-        """From each operator to the one that reads it."""
         steps = [(child, operator) for operator, children in self._children for child in children if child in self._numbers]
         return [(self._numbers[child], self._numbers[operator]) for child, operator in steps]
 
     def all(self) -> list[int]:
-        """Every operator."""
         return list(self._numbers.values())

@@ -1,4 +1,4 @@
-"""A view as people write it: on a command line, or in the address of an endpoint.
+"""Parses the options of a view from a command line or a URL.
 
 Texts become a `ViewRequest`. Missing options get the default for the focus: around a column its columns, around a run its runs.
 """
@@ -31,7 +31,10 @@ _LEVELS = f"Name one of {', '.join(DATA)}, and one of {', '.join(ACTORS)}."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOptions:
-    """`view` asks for a view though nothing else does. `levels`: one of data, one of actors. `open`: ID=LEVEL. `between`: two ids."""
+    """The options of a view. `view` requests a view without other options. `levels` has at most one level of data and one of actors.
+
+    `open` are texts `ID=LEVEL`. `between` are two ids.
+    """
 
     view: bool = False
     direction: Direction | None = None
@@ -47,14 +50,13 @@ class ViewOptions:
 
     @property
     def given(self) -> bool:
-        """Whether a view is asked for."""
         return any(getattr(self, option.name) not in (None, False, (), []) for option in fields(self))
 
     def request(self, focus: Sequence[str]) -> ViewRequest:
-        """The view around a focus.
+        """Return the request for a view around a focus.
 
         Raises:
-            InvalidQueryError: an option is none, or they contradict each other.
+            InvalidQueryError: an option is invalid, or options contradict each other.
         """
         if len(self.between) not in (0, 2):
             raise InvalidQueryError(f"between names {len(self.between)} nodes.", field="between", hint="It takes two.")
@@ -79,10 +81,10 @@ class ViewOptions:
 
 
 def levels_named(levels: Sequence[NodeKind]) -> dict[str, NodeKind]:
-    """Levels by the axis that they are of.
+    """Return levels by their axis (`data` or `actors`).
 
     Raises:
-        InvalidQueryError: one is no level, or two are of one axis.
+        InvalidQueryError: a name is not a level, or two levels have one axis.
     """
     asked: dict[str, NodeKind] = {}
     for level in levels:
@@ -94,10 +96,10 @@ def levels_named(levels: Sequence[NodeKind]) -> dict[str, NodeKind]:
 
 
 def level_called(text: str) -> NodeKind:
-    """The level of a name.
+    """Return the level with a name.
 
     Raises:
-        InvalidQueryError: there is none.
+        InvalidQueryError: there is no such level.
     """
     found = next((level for level in (*DATA, *ACTORS) if level == text), None)
     if found is None:
@@ -106,10 +108,10 @@ def level_called(text: str) -> NodeKind:
 
 
 def split_opened(text: str) -> tuple[str, NodeKind]:
-    """`NAME=LEVEL` in its two parts.
+    """Split `NAME=LEVEL`.
 
     Raises:
-        InvalidQueryError: it is not of that form.
+        InvalidQueryError: the text does not have this form.
     """
     name, sign, level = text.rpartition("=")
     if not sign or not name or level not in set(NodeKind):

@@ -1,9 +1,9 @@
-"""Whether data that enters a container leaves it. This mark makes the limits of zooming visible.
+"""Computes whether data that enters a container also leaves it. The mark shows the limits of zooming.
 
-A container represents its members. Data may enter through one member, and leave through another that never sees it. So a path over
-containers need not be a path of data. A container is passed *wholly* if every member at which data enters leads, within the container, to
-every link that leaves it. A path of links whose inner nodes are all passed wholly is a path of members (by induction over its links). Other
-paths may not be.
+A container represents its members. Data may enter through one member, and leave through another member that it never reaches. So a path
+over containers need not be a path of data. A container is passed *wholly* if every member at which data enters leads, within the container,
+to every link that leaves it. A path of links whose inner nodes are all passed wholly is a path of members (by induction over its links).
+Other paths may not be.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from headwater.graph.views.links import MASKED, Links
 
 
 def entries(links: Links) -> list[set[int]]:
-    """For each visible node the members at which a link ends."""
+    """Return for each visible node the members at which a link ends."""
     found: list[set[int]] = [set() for _ in links.members]
     for atom, following in enumerate(links.after):
         shown = links.shown[atom]
@@ -26,7 +26,7 @@ def entries(links: Links) -> list[set[int]]:
 
 
 def passed_wholly(links: Links, node: int, entered: set[int]) -> bool:
-    """Whether every member in `entered` leads to every link out of the node, through members alone."""
+    """Return whether every member in `entered` leads, through members of the node alone, to every link out of the node."""
     members = links.members[node]
     if len(members) == 1 or not entered or not links.out[node]:
         return True

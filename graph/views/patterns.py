@@ -1,4 +1,4 @@
-"""Patterns of names: `*` stands for any text, `?` for any character, `[abc]` for one of some; capitals and small letters are alike."""
+"""Patterns for names: `*` is any text, `?` any character, `[abc]` one of some characters. Upper and lower case are equal."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from fnmatch import translate
 from functools import lru_cache
 
-_FEW = 100  # names that are looked at one by one
+_FEW = 100  # names that are matched one by one
 
 
 def like(values: tuple[str, ...], text: str) -> bool:
-    """Whether one of the patterns matches a text."""
     return _pattern(values).match(text) is not None
 
 
 def all_like(values: tuple[str, ...], names: Sequence[str]) -> list[bool]:
-    """`like` for each of tens of thousands of names: by arrays, where both tools are of one mind, which they are about ASCII."""
+    """Return `like` for each of many names. ASCII patterns are matched by RE2 over an array, which gives the same result."""
     expression = _expression(values) if len(names) > _FEW else None
     if expression is None:
         match = _pattern(values).match
@@ -41,7 +40,7 @@ def _pattern(values: tuple[str, ...]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=256)
 def _expression(values: tuple[str, ...]) -> str | None:
-    """The patterns for RE2; None where they are not of ASCII alone, or name one of some characters."""
+    """Return the patterns for RE2. None if they are not ASCII, or have a list of characters."""
     if not all(value.isascii() and "[" not in value and "\0" not in value for value in values):
         return None
     return r"(?is)\A(?:" + "|".join("".join(_WILD.get(letter) or re.escape(letter) for letter in value) for value in values) + r")\z"

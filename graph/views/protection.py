@@ -1,7 +1,7 @@
-"""The tags whose values a column may hold, for whoever masks columns: along lineage, whatever case events write names in.
+"""Finds the tags of all columns whose values a column may hold, to mask columns. Lineage is followed; upper and lower case are equal.
 
-Producers write one column as `city` and `CITY`, and a field within it as `city.name`. A column holds its fields, and a field's values are
-the column's. So at each step those columns of a dataset count that have the same name, or are within one another.
+Producers write one column as `city` and `CITY`, and a field within it as `city.name`. A column contains its fields. So at each step, all
+columns of a dataset count that have the same name, or of which one contains the other.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from headwater.graph.views.masking import field_tags
 from headwater.graph.views.request import MAX_REACHED
 
 _PAGE = 5_000
-_COLUMNS = 100_000  # of one dataset
+_COLUMNS = 100_000  # columns of one dataset
 
 
 def names_above(name: str) -> list[str]:
-    """A name, case folded, and those of the columns within which it is a field, outermost first.
+    """Return a case-folded name, and the names of all columns that contain it as a field, outermost first.
 
     >>> names_above("Home.City")
     ['home', 'home.city']
@@ -32,12 +32,12 @@ def names_above(name: str) -> list[str]:
 
 
 def is_same_or_within(names: Collection[str], other: str) -> bool:
-    """Whether a column has one of some names (case folded), is a field of such a column, or has such a field."""
+    """Return whether a column has one of some names (case folded), is a field of such a column, or has such a field."""
     return any(name in names for name in names_above(other)) or any(name.startswith(f"{other.casefold()}.") for name in names)
 
 
 class TagReach:
-    """Says which columns bear a tag or hold values of one that does. For one question: each column of a graph is read once."""
+    """Finds out whether tags reach columns. Serves one question: each column of a graph is read once."""
 
     def __init__(self, graph: GraphStore, tenant: str) -> None:
         self._graph = graph
@@ -46,17 +46,17 @@ class TagReach:
         self._sources: dict[str, list[str]] = {}
 
     async def read(self, columns: Collection[str]) -> None:
-        """Read what some columns derive from, level by level for all of them: `bears` then asks the store nothing about these."""
+        """Read everything from which some columns derive, so that later calls of `bears` need no query."""
         reached, waiting = set(columns), [*columns]
         while waiting and len(reached) <= MAX_REACHED:
             try:
                 waiting = await self._step(await self._related(waiting), reached)
             except InvalidQueryError:
-                return  # as `bears` says of the column concerned
+                return  # `bears` raises the same error for the column
             reached.update(waiting)
 
     async def bears(self, column: str, tag: str) -> bool:
-        """Whether a column bears a tag, in any case, or values of a column that does ever flowed into it unhidden.
+        """Return whether a column has a tag, or whether values of a column with the tag ever reached it unhidden. Case is ignored.
 
         Raises:
             InvalidQueryError: the column derives from too many columns.
@@ -74,7 +74,7 @@ class TagReach:
         return False
 
     async def _step(self, columns: Sequence[str], reached: Collection[str]) -> list[str]:
-        """The columns whose values flow into some, without those that were reached before."""
+        """Return the columns whose values flow directly into some columns, without those in `reached`."""
         await self._read_sources(columns)
         return list(dict.fromkeys(source for column in columns for source in self._sources[column] if source not in reached))
 
@@ -118,6 +118,6 @@ class _Columns:
                 self._within.setdefault(each, []).append(node.id)
 
     def related(self, column: str) -> list[str]:
-        """The columns of one name, those that it is within, and its fields."""
+        """Return the columns with the same name as a column, the columns that contain it, and its fields."""
         names = names_above(bare_name(column))
         return [column, *(each for name in names for each in self._named.get(name, ())), *self._within.get(names[-1], ())]

@@ -1,4 +1,4 @@
-"""The steps of a derivation that a program recorded: reading a field, making fields of fields, writing one.
+"""The steps of a derivation that a program recorded: reads of fields, operations on fields, and writes of fields.
 
 The detailed lineage of a column shows them. The recorded operations are a property of their run, which any event may state. Operations in
 an invalid form give no steps, and the derivation stays one step.
@@ -14,13 +14,13 @@ from headwater.graph.model import Edge, NodeKind, parse_id
 from headwater.graph.stores.protocol import GraphStore
 
 RECORDED = "headwater_recordedOperations"
-_MOST_RUNS = 20  # the latest runs of a job that are looked at
-_Made = tuple[str, str]  # an operation, and a field that it gives
+_MOST_RUNS = 20  # latest runs of a job that are searched
+_Made = tuple[str, str]  # an operation, and a field that it makes
 
 
 @dataclass(frozen=True, slots=True)
 class FieldStep:
-    """One field made of another by an operation. `src` and `dst` are ids of columns or, within the program, `OPERATION.FIELD`."""
+    """A field that an operation made from another field. `src` and `dst` are ids of columns, or `OPERATION.FIELD` within the program."""
 
     operation: str
     description: str | None
@@ -29,18 +29,18 @@ class FieldStep:
 
 
 class RecordedSteps:
-    """Finds the steps of derivations; the recordings of each job are read once."""
+    """Finds the steps of derivations. The recordings of each job are read once."""
 
     def __init__(self, graph: GraphStore, tenant: str) -> None:
         self._graph, self._tenant = graph, tenant
         self._recordings: dict[str, list[list[Mapping[str, Any]]]] = {}
 
     async def of(self, edge: Edge, job: str) -> list[FieldStep]:
-        """Return the steps that made one column from another, as the latest run of a job with recorded steps has them."""
+        """Return the steps with which a job made one column from another, from its latest run with recorded steps."""
         for operations in await self._of_job(job):
             try:
                 steps = _steps(operations, edge)
-            except (AttributeError, KeyError, TypeError, ValueError):  # an event of somebody else's form
+            except (AttributeError, KeyError, TypeError, ValueError):  # another producer's form
                 continue
             if steps:
                 return steps
@@ -57,7 +57,7 @@ class RecordedSteps:
 def _steps(operations: Sequence[Mapping[str, Any]], edge: Edge) -> list[FieldStep]:
     source, target = parse_id(edge.src)[1], parse_id(edge.dst)[1]
     reached: dict[_Made, None] = {}
-    found: list[tuple[_Made, FieldStep, _Made | None]] = []  # what a step gives, the step, what it takes
+    found: list[tuple[_Made, FieldStep, _Made | None]] = []  # the result of a step, the step, and its input
     end: _Made = ("", "")
     for operation in operations:
         name, about = str(operation["name"]), operation.get("description") or None

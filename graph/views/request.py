@@ -1,6 +1,6 @@
-"""The request of a view: focus, direction, levels, masks, time, and the size of a page.
+"""The request for a view: focus, direction, levels, masks, time, and the size of a page.
 
-Requests are plain values, so that the command line, GraphQL and REST ask alike. All errors that can be found without a graph are refused
+Requests are plain values, so the command line, GraphQL and REST use the same ones. All errors that can be found without a graph are raised
 here.
 """
 
@@ -26,10 +26,10 @@ MAX_NAMES, MAX_MASKS, MAX_PATTERNS, MAX_PATTERN_TEXT = 1_000, 50, 50, 2_000
 
 
 class MaskBy(StrEnum):
-    """The property that a mask matches. A kind is the kind of the node itself; all others also apply to the content of a container."""
+    """The property that a mask matches. `kind` matches the node itself; all others also match the content of a container."""
 
     KIND = "kind"
-    NAME = "name"  # a pattern: * and ? stand for any text and any character
+    NAME = "name"  # a pattern for the name
     NAMESPACE = "namespace"  # a pattern
     TAG = "tag"
     LAYER = "layer"
@@ -38,7 +38,7 @@ class MaskBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """Hides what has one of the values; `negated`, what has none of them."""
+    """Hides nodes with one of the values. If `negated`, it hides nodes with none of them."""
 
     by: MaskBy
     values: tuple[str, ...]
@@ -54,10 +54,10 @@ class Mask:
 
     @classmethod
     def parse(cls, text: str) -> Mask:
-        """`kind=run`, `name=tmp_*`, `tag!=pii`.
+        """Parse a mask such as `kind=run`, `name=tmp_*` or `tag!=pii`.
 
         Raises:
-            InvalidQueryError: it is none of these.
+            InvalidQueryError: the text is not a mask.
         """
         by, sign, value = text.partition("=")
         negated = by.endswith("!")
@@ -74,12 +74,12 @@ class Mask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewRequest:
-    """A view. `data` and `actors` are the levels shown; `open` gives containers (by id) a finer one.
+    """The request for a view. `data` and `actors` are the levels shown; `open` shows containers (by id) at a finer level.
 
-    `ends_only` hides all but the focus and what the lineage begins and ends with. `between` keeps what lies on a way between a node of the
-    first and one of the second, in either direction. `as_of` shows the lineage as it stood then; `since` and `until` what was stated
-    between them; of these a date means the whole day, in UTC. `limit` bounds what is reached; `first` nodes and `edges` edges a page, from
-    `after` on.
+    - `ends_only`: hide all nodes but the focus and the ends of the lineage.
+    - `between`: show only nodes on a path between a node of the first list and a node of the second, in either direction.
+    - `as_of`: show the lineage at an instant. `since` and `until`: show flows stated in a window. A date means the whole day, in UTC.
+    - `limit`: most nodes that are reached. `first` and `edges`: most nodes and edges of a page, which begins at `after`.
     """
 
     focus: tuple[str, ...] = ()
@@ -139,15 +139,14 @@ class ViewRequest:
 
     @property
     def timed(self) -> bool:
-        """Whether only a part of time is shown."""
         return bool(self.as_of or self.since or self.until)
 
 
 def at_most(count: int, limit: int, what: str, name: str) -> None:
-    """Accept a number of things that a request names.
+    """Check that a request names at most `limit` things.
 
     Raises:
-        InvalidQueryError: there are more than `limit`.
+        InvalidQueryError: there are more.
     """
     if count > limit:
         raise InvalidQueryError(f"{name} has {count:,} {what}.", field=name, hint=f"It may have {limit:,}.")

@@ -1,4 +1,4 @@
-"""The grain of runs: the versions or files that each run read and wrote."""
+"""Lineage of runs: the versions or files that each run read and wrote."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _PARTS = frozenset({NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR})
 
 
 async def load_runs(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Sequence[Node]) -> Atoms:
-    """The atoms around versions, partitions and runs.
+    """Return the atoms around versions, partitions and runs.
 
     Raises:
-        InvalidQueryError: no version, partition or run of the focus is known.
+        InvalidQueryError: no version, partition or run of the focus is in the graph.
     """
     runs = await _runs_of(graph, tenant, nodes)
     focus = await _focus(graph, tenant, request, [*(node for node in nodes if node.id not in runs), *runs.values()])
@@ -68,7 +68,7 @@ async def load_runs(graph: GraphStore, tenant: str, request: ViewRequest, nodes:
 
 
 async def _written_later(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Sequence[Node]) -> str:
-    """Return the time of the first block of datasets that had no block at an instant."""
+    """Return a text with the time of the first block, for datasets without a block at an instant."""
     if request.as_of is None:
         return " in that time" if request.timed else ""
     datasets = [node.id for node in nodes if node.kind is NodeKind.DATASET]
@@ -79,10 +79,10 @@ async def _written_later(graph: GraphStore, tenant: str, request: ViewRequest, n
 
 
 async def _runs_of(graph: GraphStore, tenant: str, nodes: Sequence[Node]) -> dict[str, Node]:
-    """For each stage, task and operator its run, whose flows are theirs.
+    """Return the run of each stage, task and operator. A view shows the flows of the run for them.
 
     Raises:
-        InvalidQueryError: one is in no run that is known.
+        InvalidQueryError: the run of a node is not in the graph.
     """
     parts = [node.id for node in nodes if node.kind in _PARTS]
     above = await graph.ancestors(tenant, parts) if parts else {}
@@ -93,7 +93,6 @@ async def _runs_of(graph: GraphStore, tenant: str, nodes: Sequence[Node]) -> dic
 
 
 async def _around(graph: GraphStore, tenant: str, request: ViewRequest, focus: Sequence[str], direction: Direction) -> Atoms:
-    """Return the nodes that versions, partitions and runs reach, within the requested time."""
     cone = await graph.cone(
         tenant,
         focus,
@@ -143,9 +142,9 @@ async def _focus(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Se
 
 
 def current_versions(nodes: Sequence[Node], instant: str) -> list[Node]:
-    """Return the blocks of which a dataset consisted at an instant: the last base before it, and all later deltas.
+    """Return the blocks of a dataset at an instant: the last base before it, and all later deltas.
 
-    A block without a kind may be either, and counts as a delta. A partition without a version has no time, and stays.
+    A block without a kind counts as a delta. A partition without a version has no time, and stays.
     """
     written = sorted(
         ((str(node.properties["writtenAt"]), node) for node in nodes if "writtenAt" in node.properties), key=lambda entry: entry[0]
@@ -157,7 +156,6 @@ def current_versions(nodes: Sequence[Node], instant: str) -> list[Node]:
 
 
 def _run_times(flows: Sequence[Flow]) -> dict[str, tuple[str, str]]:
-    """First and last statement of each run."""
     times: dict[str, tuple[str, str]] = {}
     for flow in flows:
         run = flow.src if flow.src.startswith("run:") else flow.dst
@@ -168,7 +166,7 @@ def _run_times(flows: Sequence[Flow]) -> dict[str, tuple[str, str]]:
 
 
 def _there(flow: Flow, times: dict[str, tuple[str, str]], since: str | None, until: str | None) -> bool:
-    """Whether the run of a flow falls into the time asked for; one without a time does."""
+    """Return whether the run of a flow was in the requested window. A run without a time counts."""
     run = flow.src if flow.src.startswith("run:") else flow.dst
     if run not in times:
         return True
@@ -177,7 +175,7 @@ def _there(flow: Flow, times: dict[str, tuple[str, str]], since: str | None, unt
 
 
 def _finest(ids: Sequence[str], edges: list[tuple[int, int]], parents: Mapping[str, Sequence[str]]) -> list[tuple[int, int]]:
-    """Edges without those of a version that its partitions have as well."""
+    """Remove flows of a version if its partitions have the same flows."""
     covered: set[tuple[str, str]] = set()
     for src, dst in edges:
         for end, other, forward in ((src, dst, True), (dst, src, False)):

@@ -16,7 +16,7 @@ from headwater.graph.views.request import ACTORS, DATA, ViewRequest
 def between(
     request: ViewRequest, zoom: Zoom, ids: Sequence[str], reached: Mapping[int, int], after: Adjacency, before: Adjacency
 ) -> set[int]:
-    """The atoms on a way between the two sides. An end is itself on such a way, also where there is none.
+    """Return the atoms on a path between the two sides. An end counts even without a path.
 
     Raises:
         InvalidQueryError: a side is not in the lineage.
@@ -37,7 +37,7 @@ def between(
 
 
 def end_points(node_of: Mapping[int, str], after: Adjacency, before: Adjacency) -> set[str]:
-    """The nodes that the lineage begins with and ends with: what nothing enters, or nothing leaves, from outside its own cycle."""
+    """Return the nodes at which the lineage begins or ends: no node outside of their own cycle leads to them, or follows them."""
     found: set[str] = set()
     for steps in (_within(after, node_of), _within(before, node_of)):
         for component in components(node_of, steps.__getitem__):
@@ -48,7 +48,7 @@ def end_points(node_of: Mapping[int, str], after: Adjacency, before: Adjacency) 
 
 
 def asked_for(request: ViewRequest, zoom: Zoom, atoms: Atoms, node_of: Mapping[int, str]) -> set[str]:
-    """The nodes that were asked for by name: never hidden."""
+    """Return the nodes that the request names. They are never hidden."""
     asked = {node_of[atom] for atom in atoms.focus if atom in node_of}
     if request.between:
         named = {*request.between[0], *request.between[1]}
@@ -57,20 +57,19 @@ def asked_for(request: ViewRequest, zoom: Zoom, atoms: Atoms, node_of: Mapping[i
 
 
 def levels_of(identifiers: Iterable[str], zoom: Zoom) -> Levels:
-    """The levels that nodes and their containers are of."""
     found = levels_among(identifiers, zoom)
     return Levels([level for level in DATA if level in found], [level for level in ACTORS if level in found])
 
 
 def refuse_missing_levels(request: ViewRequest, zoom: Zoom, identifiers: Iterable[str], shown: Iterable[str]) -> None:
-    """Refuse a level that nothing reached has.
+    """Refuse a level at which no reached node is.
 
     Raises:
-        InvalidQueryError: names the levels that there are.
+        InvalidQueryError: the message lists the levels that exist.
     """
     nodes = list(shown)
     for name, level, levels in (("data", request.data, DATA), ("actors", request.actors, ACTORS)):
-        # A run of thousands of tasks is known by some of them: its stage stands for the others.
+        # The graph has only some tasks of a run with thousands. Its stage represents the others.
         if any(node.startswith(f"{level}:") for node in nodes):
             continue
         kinds = {kind_of(node) for node in nodes}
@@ -83,7 +82,7 @@ def refuse_missing_levels(request: ViewRequest, zoom: Zoom, identifiers: Iterabl
 
 
 def not_there(request: ViewRequest, zoom: Zoom, identifiers: Iterable[str]) -> list[str]:
-    """Return the opened nodes of a request that are not in the lineage."""
+    """Return the nodes in `open` that are not in the lineage."""
     if not request.open:
         return []
     known = {each for identifier in identifiers for each in zoom.chain(identifier)}

@@ -1,9 +1,9 @@
-"""Runs opened to their stages and tasks. Data enters a stage, goes through its tasks, and leaves with the files that each task wrote.
+"""Replaces runs by their stages and tasks. Data enters a stage, goes through its tasks, and leaves with the files that each task wrote.
 
-Between stages rows are shuffled. Only traces of records know which task of the later stage got which row of the earlier. So a stage is
-shown between the tasks before it and its own. If stages recorded something, data goes through these, and the work of other stages is
-between them. In a run that recorded nothing, data goes the way that Spark shuffled it, from the run itself, because the stage that read a
-dataset is not known. A run without known stages stays itself, and so does the run for an input that no stage is known to have recorded.
+Rows are shuffled between stages, and only traces of records know which task of the later stage received which row. So a stage is shown
+between the tasks of the stage before and its own. If stages recorded anything, data goes through these stages. In a run that recorded
+nothing, data goes the way that Spark shuffled it, from the run itself, because the stage that read a dataset is unknown. A run without
+known stages stays as it is. It also stays for an input that no stage is known to have recorded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SHOWN = "Of {tasks:,} tasks {shown:,} are known one by one; what the others wro
 
 
 async def open_stages(graph: GraphStore, tenant: str, request: ViewRequest, atoms: Atoms) -> None:
-    """Put the stages and tasks of each run that is shown by them into its place."""
+    """Replace each run that is shown by its stages and tasks."""
     zoom = Zoom(request, atoms.parents)
     runs = [each for each in atoms.ids if kind_of(each) is NodeKind.RUN and level_of(request, zoom, each) in OPENED]
     stages = await _inside(graph, tenant, runs, NodeKind.STAGE)
@@ -46,7 +46,6 @@ async def open_stages(graph: GraphStore, tenant: str, request: ViewRequest, atom
 
 
 async def _inside(graph: GraphStore, tenant: str, containers: Sequence[str], kind: NodeKind) -> dict[str, list[Node]]:
-    """Return the members of a kind in some containers, by container."""
     edges = await graph.neighbours(tenant, containers, direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS]) if containers else []
     parents = {edge.dst: edge.src for edge in edges if kind_of(edge.dst) is kind}
     found: dict[str, list[Node]] = {}
@@ -60,9 +59,9 @@ def _failed(task: Node) -> bool:
 
 
 def _by_parents(stages: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the stages of a run without records as if they had recorded: after the stages whose output they read. The last one wrote.
+    """Return the stages of a run without records in the order of their shuffles: each after the stages whose output it read.
 
-    The output of other stages that went to the driver (for example a broadcast) continues from there, to the last stage.
+    Output of other stages that went to the driver (for example a broadcast) goes from there to the last stage, which writes.
     """
     read = {parent for about in stages.values() for parent in about.get("parents") or ()}
     last = max((each for each in stages if each not in read), key=lambda each: (stages[each].get("ordinal", 0), each), default=None)
@@ -73,7 +72,7 @@ def _by_parents(stages: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, 
 
 
 def _through(opened: Mapping[int, _Run], src: int, dst: int) -> Iterator[tuple[int, int]]:
-    """A flow into or out of a run as one into its stages, or out of its tasks."""
+    """Return a flow into a run as flows into its stages, and a flow out of a run as flows out of its tasks."""
     if dst in opened:
         yield from opened[dst].entering(src)
     elif src in opened:
@@ -98,19 +97,19 @@ class _Run:
             self._tasks[number] = [self._number(task) for task in tasks.get(stage.id, ()) if not _failed(task)]
         self._stages = {atoms.ids[number]: number for number in self._tasks}
         recorded = {stage: about for stage, about in properties.items() if "last" in about}
-        # The stages that data goes through.
+        # The stages through which data goes.
         self._facts = {self._stages[stage]: about for stage, about in (recorded or _by_parents(properties)).items()}
         self._recorded = bool(recorded)
 
     def entering(self, data: int) -> list[tuple[int, int]]:
-        """From data that the run read to the stages that recorded it."""
+        """Return flows from data that the run read to the stages that recorded it."""
         containers = set(self._zoom.chain(self._atoms.ids[data]))
         found = [stage for stage, about in self._facts.items() if not containers.isdisjoint(about.get("datasets") or ())]
         first = self._last() if self._recorded else [stage for stage, about in self._facts.items() if not about.get("parents")]
         return [(data, stage) for stage in found] or [(data, self._run), *((self._run, stage) for stage in first)]
 
     def leaving(self, data: int) -> list[tuple[int, int]]:
-        """From what made it to data that the run wrote."""
+        """Return flows to data that the run wrote, from the task that wrote it or from the last stage."""
         maker = self._makers.get(self._atoms.ids[data])
         if maker is not None:
             return [(maker, data)]
@@ -118,7 +117,7 @@ class _Run:
         return [(each, data) for each in makers]
 
     def steps(self) -> Iterator[tuple[int, int]]:
-        """From each stage to its tasks, and from those to the stages after it."""
+        """Yield flows from each stage to its tasks, and from these tasks to the following stages."""
         for stage, about in self._facts.items():
             yield from ((stage, task) for task in self._tasks[stage])
             for before in about.get("after") or ():
@@ -128,7 +127,6 @@ class _Run:
                 yield from ((each, stage) for each in self._beyond(earlier))
 
     def all(self) -> Iterator[int]:
-        """Every stage and task."""
         for stage, tasks in self._tasks.items():
             yield stage
             yield from tasks

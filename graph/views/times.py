@@ -1,8 +1,9 @@
 """Lineage in time: the flows that existed at an instant, or in a window.
 
-An edge knows when it was first and last stated, and by which run. Between these times it counts as existing. At an instant a flow exists if
-it had been stated by then, and its job had not given it up. A job gives a flow up if a later run, known at the instant, stated flows on the
-same side (inputs or outputs) without it. A flow without a time always counts as existing, and the answer has the number of these flows.
+An edge has the times of its first and last statement, with the runs. Between these times it counts as existing. At an instant, a flow
+exists if it had been stated by then, and its job had not dropped it. A job drops a flow if a later run, known at the instant, states flows
+on the same side (inputs or outputs) without it. A flow without a time always counts as existing, and the answer states the number of such
+flows.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Side = tuple[str, bool]  # an actor, and whether the flow leaves it
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """An edge between an actor and data. `first` and `last` are `{time} {run}`, empty where not known."""
+    """An edge between an actor and data. `first` and `last` are `{time} {run}`, or empty if unknown."""
 
     src: str
     dst: str
@@ -30,14 +31,17 @@ class Flow:
 
     @property
     def side(self) -> Side:
-        """Whose flow it is, and on which side."""
+        """Return the actor of the flow, and whether the flow leaves the actor."""
         return (self.src, True) if self.kind is EdgeKind.WRITES or self.src.startswith(("job:", "run:")) else (self.dst, False)
 
 
 async def in_time(
     graph: GraphStore, tenant: str, request: ViewRequest, flows: Sequence[Flow], notes: list[str], *, kinds: Sequence[EdgeKind] = ()
 ) -> list[bool]:
-    """For each flow whether it is there. `kinds` are those in which actors state their flows; reads and writes if none are given."""
+    """Return for each flow whether it existed at the requested time.
+
+    `kinds` are the edges in which actors state their flows; reads and writes by default.
+    """
     timeless = sum(1 for flow in flows if not flow.first)
     if timeless:
         notes.append(
@@ -55,7 +59,7 @@ async def in_time(
 
 
 def silence(request: ViewRequest, flows: Sequence[Flow], there: Sequence[bool], focus: Collection[str]) -> list[str]:
-    """Return a note if the focus is alone because everything about it was stated later, or earlier, than the requested time."""
+    """Return a note if the focus has no flow at the requested time, because all of its flows were stated later or earlier."""
     near = [(flow, stays) for flow, stays in zip(flows, there, strict=True) if flow.src in focus or flow.dst in focus]
     if not near or any(stays for _, stays in near):
         return []
@@ -72,12 +76,12 @@ def silence(request: ViewRequest, flows: Sequence[Flow], there: Sequence[bool], 
 
 
 def within(flow: Flow, since: str | None, until: str | None) -> bool:
-    """Whether the time in which a flow was stated touches a window."""
+    """Return whether the time between the first and last statement of a flow overlaps a window."""
     return (until is None or time_of(flow.first) <= until) and (since is None or time_of(flow.last) >= since)
 
 
 def latest_statements(flows: Iterable[Flow], instant: str) -> dict[Side, str]:
-    """For each side of each actor its last statement by the instant, as far as edges tell."""
+    """Return the last statement by the instant for each side of each actor, as far as edges show it."""
     latest: dict[Side, str] = {}
     for flow in flows:
         for statement in (flow.first, flow.last):
@@ -87,7 +91,6 @@ def latest_statements(flows: Iterable[Flow], instant: str) -> dict[Side, str]:
 
 
 def is_current(flow: Flow, instant: str, latest: Mapping[Side, str]) -> bool:
-    """Whether a flow was there as of an instant."""
     if time_of(flow.first) > instant:
         return False
     newest = latest.get(flow.side, "")
@@ -95,10 +98,8 @@ def is_current(flow: Flow, instant: str, latest: Mapping[Side, str]) -> bool:
 
 
 def time_of(statement: str) -> str:
-    """The time of a statement."""
     return statement.partition(" ")[0]
 
 
 def run_of(statement: str) -> str:
-    """The run of a statement; empty where none made it."""
     return statement.partition(" ")[2]

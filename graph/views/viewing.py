@@ -1,12 +1,12 @@
 """Views: lineage around a focus, zoomed to levels and masked.
 
-Laws, each a property test (docs/guide/views.md says them for people):
+Laws, each checked by a property test (docs/guide/views.md explains them):
 
-1. Masks are exact. Where every visible node is an atom, one visible node leads to another in the view exactly when it does in the graph
-   that direction and depth reach.
-2. Zooming loses nothing. Where a member of X leads to a member of Y, X leads to Y in the view.
-3. No link is made up. X → Y means that a member of X leads to a member of Y by a way on which everything between is masked.
-4. Nothing is upstream, or downstream, that has no member which is.
+1. Masks are exact. If every visible node is an atom, one visible node leads to another in the view exactly if it does in the graph within
+   direction and depth.
+2. Zooming loses nothing. If a member of X leads to a member of Y, X leads to Y in the view.
+3. No link is made up. X → Y means that a member of X leads to a member of Y by a path on which all nodes in between are masked.
+4. A node is upstream or downstream only if one of its members is.
 5. A path of links whose inner nodes are passed wholly is a path of members.
 """
 
@@ -42,11 +42,11 @@ _MANY_TESTS = 50_000
 
 
 async def view(graph: GraphStore, tenant: str, request: ViewRequest, *, sight: Sight | None = None) -> View:
-    """The view that a request asks for. `sight` says which masked nodes may be named; without it, all.
+    """Compute a view. `sight` decides which masked nodes may be named; by default all may.
 
     Raises:
-        NotFoundError: a node of the focus is not known.
-        InvalidQueryError: a level is not there, or the cursor is none.
+        NotFoundError: a node of the focus is not in the graph.
+        InvalidQueryError: no node is at a requested level, or the cursor is invalid.
     """
     atoms = await load(graph, tenant, request)
     made = View(graph, tenant, request, atoms, sight)
@@ -55,7 +55,7 @@ async def view(graph: GraphStore, tenant: str, request: ViewRequest, *, sight: S
 
 
 class View:
-    """An answered view: totals at once, pages and members when asked for."""
+    """A computed view. Totals are ready; pages and members are computed when requested."""
 
     def __init__(self, graph: GraphStore, tenant: str, request: ViewRequest, atoms: Atoms, sight: Sight | None) -> None:
         self._graph, self._tenant, self._request, self._sight = graph, tenant, request, sight
@@ -83,8 +83,8 @@ class View:
         return self._atoms.before()
 
     async def mask(self) -> None:
-        """Hide what the masks hide, and link what is left."""
-        # Tens of thousands of atoms: what is known of each is put together by number.
+        """Hide nodes by the masks, and compute the links between the remaining nodes."""
+        # There may be tens of thousands of atoms, so arrays by number hold their data.
         lifted = list(self._node_of.values())
         atoms = np.fromiter(self._node_of, dtype=np.int64, count=len(lifted))
         numbers = dict(zip(dict.fromkeys(lifted), count()))
@@ -92,7 +92,7 @@ class View:
         away = np.fromiter(map(self._distance.__getitem__, self._node_of), dtype=np.int64, count=len(lifted))
         hops = np.empty(len(numbers), dtype=np.int64)
         farthest_first = np.argsort(-away, kind="stable")
-        hops[node_of[farthest_first]] = away[farthest_first]  # what is assigned last stays: the nearest member's
+        hops[node_of[farthest_first]] = away[farthest_first]  # the last assignment stays, which is the nearest member's
         listed = list(numbers)
         nearest = dict(zip(listed, hops.tolist(), strict=True))
         asked = self._asked
@@ -101,7 +101,7 @@ class View:
         above = self._zoom.above_all(listed) if any(mask.by is not MaskBy.KIND for mask in masks) else []
         known = await self._known(listed, above) if needs_nodes(masks) or needs_names(masks) else {}
         hiding = Hiding(masks, self._zoom.above, known, self._atoms.names)
-        # Many patterns over many names take seconds, in which the loop serves others.
+        # Many patterns over many names take seconds. The event loop serves other callers in between.
         tests = len(listed) * sum(len(mask.values) for mask in masks)
         hidden = await asyncio.to_thread(hiding.hidden, listed, above) if tests > _MANY_TESTS else hiding.hidden(listed, above)
         if ends is not None:
@@ -121,17 +121,15 @@ class View:
 
     @property
     def notes(self) -> Sequence[str]:
-        """The overstatements and gaps of the answer."""
+        """Return sentences about nodes that are missing from the answer, or too many."""
         return self._atoms.notes
 
     @cached_property
     def totals(self) -> Totals:
-        """Counts of the whole view."""
         beyond = max(self._atoms.beyond, self._reach.beyond)
         return Totals(len(self._nodes), self._links.total(), len(self._node_of), self._masked, beyond)
 
     async def levels(self) -> Levels:
-        """The levels that what was reached has."""
         ids = {self._atoms.ids[atom] for atom in self._kept}
         if self._atoms.parents:
             return levels_of(ids, self._zoom)
@@ -140,7 +138,7 @@ class View:
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
-        """The first node of this page, and the first of the next one, by number."""
+        """Return the number of the first node of this page, and of the first node of the next page."""
         start = 0
         if self._request.after is not None:
             hops, identifier = decode_cursor(self._request.after)
@@ -150,7 +148,7 @@ class View:
 
     @property
     def cursor(self) -> str | None:
-        """Fetches the next page; None: this is the last."""
+        """Return the cursor for the next page. None on the last page."""
         end = self.bounds[1]
         if end >= len(self._nodes):
             return None
@@ -158,18 +156,15 @@ class View:
         return encode_cursor(str(self._nearest[last]), last)
 
     def node_ids(self) -> list[str]:
-        """Every visible node, nearest first."""
         return list(self._nodes)
 
     def all_edges(self) -> set[tuple[str, str]]:
-        """Every link, of all pages."""
         return self._named(self._links)
 
     def _named(self, links: Links) -> set[tuple[str, str]]:
         return {(self._nodes[src], self._nodes[dst]) for src in range(len(self._nodes)) for dst in links.of(src)}
 
     async def nodes(self) -> list[VisibleNode]:
-        """The nodes of this page."""
         start, end = self.bounds
         ids = self._nodes[start:end]
         found = await self._read(ids)
@@ -188,7 +183,6 @@ class View:
         ]
 
     def _members(self) -> list[int]:
-        """The number of different members of each visible node."""
         ids = self._atoms.ids
         if len(set(ids)) == len(ids):
             shown = self._links.numbers
@@ -197,7 +191,7 @@ class View:
         return [len({ids[atom] for atom in members}) for members in self._links.members]
 
     def _led(self, reached: Mapping[int, int]) -> Collection[str]:
-        """The nodes with a member among what was reached."""
+        """Return the visible nodes with a member in `reached`."""
         if not reached:
             return ()
         if len(reached) >= len(self._node_of) and reached.keys() >= self._node_of.keys():
@@ -214,7 +208,7 @@ class View:
         return {node: [shown[each] for each in containers if each in shown] for node, containers in above.items()}
 
     def wholly(self, node: str) -> bool:
-        """Whether what enters a visible node leaves it by every link: see `passage`."""
+        """Return whether data that enters a visible node leaves it by every link (see `passage`)."""
         number = self._numbers[node]
         return passed_wholly(self._links, number, self._entries[number])
 
@@ -236,7 +230,7 @@ class View:
         return frozenset(self.all_edges() - self._named(links))
 
     def edges(self) -> list[VisibleEdge]:
-        """The links between nodes of this page and the pages before. At least one end of each is on this page."""
+        """Return the links between nodes of this page and the pages before. At least one end of each link is on this page."""
         start, end = self.bounds
         src, dst, weights = self._links.all()
         here = (src < end) & (dst < end) & ((src >= start) | (dst >= start))
@@ -271,11 +265,11 @@ class View:
         return entries(self._links)
 
     def _page_end(self, start: int) -> int:
-        """As many nodes as asked for, fewer where they have more links among them than asked for; at least one."""
+        """Return the end of the page: `first` nodes, or fewer if they have more links among them than `edges`; at least one node."""
         end = min(len(self._nodes), start + self._request.first)
         if self._links.total() <= self._request.edges:
             return end
-        later = [0] * len(self._nodes)  # links by the later of their ends
+        later = [0] * len(self._nodes)  # number of links by the later of their ends
         for src, bits in enumerate(self._links.out):
             later[src] += (bits & ((1 << src) - 1)).bit_count()
             for dst in bits_of(bits >> src << src):
@@ -298,12 +292,12 @@ class View:
         return await self._read(ids)
 
     async def _read(self, ids: Collection[str]) -> dict[str, Node]:
-        """Return the existing nodes of some, with their properties."""
+        """Return nodes with their properties. Nodes that do not exist are left out."""
         known = dict(self._atoms.known(ids))
         missing = sorted(identifier for identifier in ids if identifier not in known)
         return known | {node.id: node for node in await self._graph.get(self._tenant, missing)} if missing else known
 
 
 def _bare(identifier: str) -> Node:
-    """A container that ids tell and no event has stated."""
+    """Return a node for a container that ids contain and no event has stated."""
     return Node(identifier, NodeKind(kind_of(identifier)), bare_name(identifier))

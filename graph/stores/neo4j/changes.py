@@ -48,16 +48,16 @@ _TOUCHED: LiteralString = "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant
 
 
 class Elements:
-    """Conversion between the server's own ids and refs."""
+    """Converts between the element ids of Neo4j and refs."""
 
     def __init__(self) -> None:
         self._head = ""
 
     def ref(self, element: str) -> int:
-        """Return the ref of an element.
+        """Return the ref of an element id.
 
         Raises:
-            UnindexableError: the id has another beginning than the known ones, or does not end with a number.
+            UnindexableError: the id has another beginning than the ids before, or does not end with a number.
         """
         head, _, number = element.rpartition(":")
         if not number.isascii() or not number.isdigit() or (self._head and head != self._head):
@@ -66,18 +66,17 @@ class Elements:
         return int(number)
 
     def element(self, ref: int) -> str:
-        """Return the server's own id of a ref."""
         return f"{self._head}:{ref}"
 
 
 async def log_change(transaction: AsyncManagedTransaction, tenant: str, touched: Collection[str] | None) -> None:
-    """Log the nodes that this transaction touched, as its last step. None: too many to name."""
+    """Log the nodes that this transaction changed, as its last step. None stands for too many nodes to name."""
     packed = None if touched is None else pack(touched)
     await rows(transaction, _LOG, tenant=tenant, nodes=packed, size=len(packed or b""), logged=LOGGED, bytes=LOGGED_BYTES)
 
 
 async def census(transaction: AsyncManagedTransaction) -> Census:
-    """See `IndexableStore.census`. The server keeps these counts."""
+    """Return the size of the graphs (`IndexableStore.census`). The server keeps these counts."""
     (revision,) = (await rows(transaction, _REVISION + "RETURN revision"))[0]
     (nodes,) = (await rows(transaction, "MATCH (n:Container) RETURN count(n)"))[0]
     (edges,) = (await rows(transaction, "MATCH ()-[e]->() RETURN count(e)"))[0]
@@ -85,14 +84,14 @@ async def census(transaction: AsyncManagedTransaction) -> Census:
 
 
 async def scan(connections: Connections, elements: Elements) -> AsyncIterator[Rows]:
-    """Read each node with the edges into it, for `IndexableStore.scan`."""
+    """Yield each node with the edges into it, for `IndexableStore.scan`."""
     statement: LiteralString = "MATCH (n:Container) RETURN " + _ROW
     async for portion in connections.stream(statement, portion=_PORTION, indexed=_INDEXED):
         yield _rows(portion, elements)
 
 
 async def no_news(connections: Connections, elements: Elements, tenant: str, focus: Sequence[str], after: int) -> News | None:
-    """Return the `news` if nothing has changed, the usual case. Returns None if something has changed."""
+    """Return the `news` if nothing has changed, which is the usual case. Return None if something has changed."""
     revision, found = (await connections.read_at_once(_NEWS, ids=list(focus), tenant=tenant))[0]
     return News(revision, [elements.ref(element) for element in found], Rows()) if revision == after else None
 
@@ -117,7 +116,7 @@ async def news(transaction: AsyncManagedTransaction, elements: Elements, tenant:
 async def properties(
     transaction: AsyncManagedTransaction, elements: Elements, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]
 ) -> Properties:
-    """See `IndexableStore.properties`. One record of columns is unpacked faster than one record per node."""
+    """Return properties (`IndexableStore.properties`). One record of columns is unpacked faster than one record per node."""
     of_nodes: list[str | None] = [None] * len(nodes)
     if nodes:
         places, texts = (await rows(transaction, _ABOUT_NODES, elements=[elements.element(ref) for ref in nodes]))[0]
@@ -129,7 +128,7 @@ async def properties(
         places, texts = (await rows(transaction, _ABOUT_EDGES, edges=asked))[0]
         for place, text in zip(places, texts, strict=True):
             of_edges[place] = text
-    # This is read last: if it is still the revision of the walk, nothing was written before.
+    # The revision is read last. If it is still that of the walk, nothing was written in between.
     (revision,) = (await rows(transaction, _REVISION + "RETURN revision"))[0]
     return Properties(revision, of_nodes, of_edges)
 

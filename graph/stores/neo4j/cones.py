@@ -1,7 +1,7 @@
-"""Cones of a Neo4j database.
+"""Reads cones from a Neo4j database.
 
-A level is one statement over the server's own ids. Near ends are returned as positions in the list of the level. Node ids are read at the
-end.
+A level is one statement over the server's element ids. Near ends are returned as positions in the list of the level. Node ids are read at
+the end.
 """
 
 from __future__ import annotations
@@ -69,12 +69,11 @@ async def cone(
 
 
 async def _column(transaction: AsyncManagedTransaction, statement: LiteralString, elements: Sequence[str]) -> list[str]:
-    """Return one list from a statement over elements."""
     return list((await rows(transaction, statement, elements=elements))[0][0]) if elements else []
 
 
 async def _containers(transaction: AsyncManagedTransaction, inner: Sequence[str], elements: list[str]) -> list[tuple[int, int]]:
-    """Return the steps from `inner` up to the outermost containers. New containers are added to `elements`."""
+    """Return the containment edges from `inner` up to the outermost containers. New containers are added to `elements`."""
     numbers = {element: number for number, element in enumerate(elements)}
     contains: list[tuple[int, int]] = []
     frontier, climbed = list(inner), set(inner)
@@ -94,7 +93,10 @@ async def _containers(transaction: AsyncManagedTransaction, inner: Sequence[str]
 
 
 def _step(way: Direction, kinds: Sequence[EdgeKind], *, facts: bool) -> LiteralString:
-    """Return the statement for one hop from every node of a level. Its result is lists: one record is unpacked faster than one per edge."""
+    """Return the statement for one hop from every node of a level.
+
+    It returns lists, because one record is unpacked faster than one per edge.
+    """
     # Cypher drops nulls from a collected list.
     about: LiteralString = ", collect(coalesce(e.first, '')), collect(coalesce(e.last, ''))" if facts else ""
     # The kind distinguishes two edges between the same nodes.

@@ -1,4 +1,4 @@
-"""The driver of one Neo4j database: managed transactions, repeated after transient failures. Driver errors become Headwater's errors."""
+"""The connection to one Neo4j database: transactions that are repeated after transient failures, and translation of errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Work = Callable[[AsyncManagedTransaction], Awaitable[T]]
 
 
 class Connections:
-    """Runs functions of a transaction. `open` must have been awaited in the same event loop."""
+    """Runs functions in a transaction. `open` must have been awaited in the same event loop."""
 
     def __init__(self, uri: str, *, user: str | None, password: str | None, database: str | None) -> None:
         self._uri = uri
@@ -44,29 +44,27 @@ class Connections:
             await self._driver.verify_connectivity()
 
     async def close(self) -> None:
-        """Close every connection."""
         if self._driver is not None:
             await self._driver.close()
             self._driver = None
 
     async def write_with(self, work: Work[T]) -> T:
-        """Run `work` in a transaction; it may be run again after a transient failure."""
+        """Run `work` in a transaction. It may run again after a transient failure."""
         with _translated(self._uri):
             async with self._connected().session(database=self._database) as session:
                 return await session.execute_write(work)
 
     async def read_with(self, work: Work[T]) -> T:
-        """Like `write_with`, for work that only reads."""
+        """Run `work` in a transaction that only reads. It may run again after a transient failure."""
         with _translated(self._uri):
             async with self._connected().session(database=self._database) as session:
                 return await session.execute_read(work)
 
     async def read(self, statement: LiteralString, **parameters: Any) -> list[list[Any]]:
-        """Return the rows of one statement that only reads."""
         return await self.read_with(lambda transaction: rows(transaction, statement, **parameters))
 
     async def read_at_once(self, statement: LiteralString, **parameters: Any) -> list[list[Any]]:
-        """Like `read`, in one trip to the server instead of two: the statement is its own transaction. Use it for frequent statements."""
+        """Run a reading statement in its own transaction, with one trip to the server instead of two. Use it for frequent statements."""
         with _translated(self._uri):
             async with self._connected().session(database=self._database, default_access_mode=READ_ACCESS) as session:
                 try:
@@ -83,7 +81,7 @@ class Connections:
                 await (await session.run(statement, parameters)).consume()
 
     async def stream(self, statement: LiteralString, *, portion: int, **parameters: Any) -> AsyncIterator[list[list[Any]]]:
-        """Return the rows of one statement that only reads, in portions. The number of rows is unlimited."""
+        """Yield the rows of a reading statement in portions. The number of rows is unlimited."""
         with _translated(self._uri):
             async with self._connected().session(database=self._database, default_access_mode=READ_ACCESS, fetch_size=portion) as session:
                 result = await session.run(statement, parameters)
@@ -97,7 +95,6 @@ class Connections:
 
 
 async def rows(transaction: AsyncManagedTransaction, statement: LiteralString, **parameters: Any) -> list[list[Any]]:
-    """Return the rows of a statement, each as a list of values."""
     result = await transaction.run(statement, parameters)
     return await result.values()
 

@@ -1,4 +1,4 @@
-"""The last contents of many nodes at many instants: the versions for a page of runs.
+"""Returns the last contents of many nodes at many instants: the versions for a page of runs.
 
 Neo4j has no index of the contents of one node. So the whole content of a parent is read, but only once for all instants.
 """

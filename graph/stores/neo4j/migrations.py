@@ -51,7 +51,7 @@ _PAUSE = 0.5  # seconds
 
 
 async def migrate(connections: Connections) -> list[int]:
-    """Take the missing steps, and return their numbers. Several processes may start at the same time.
+    """Run the missing migrations, and return their numbers. Several processes may start at the same time.
 
     Raises:
         ConfigurationError: a newer Headwater has migrated the database.
@@ -98,14 +98,14 @@ async def _online(connections: Connections) -> None:
 
 
 async def _take(connections: Connections, statement: LiteralString, **parameters: int) -> None:
-    """Run one statement of a step. Other services may run it at the same time; the server lets one of them win."""
+    """Run one statement of a migration. Other services may run it at the same time; the server lets one of them win."""
     for left in reversed(range(_TRIES)):
         try:
             await connections.run(statement, **parameters)
         except ClientError as error:
             if error.code != _ALIKE:
                 raise
-            return  # another service made it meanwhile
+            return  # another service has made it meanwhile
         except UnavailableError:  # a deadlock of two migrations, or the server is away
             if not left:
                 raise

@@ -1,4 +1,4 @@
-"""Reads Neo4j: nodes by id and by name, children, containers, counts, the fingerprint."""
+"""Reads a Neo4j graph: nodes by id and by name, children, containers, counts, the fingerprint."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ _ORDER: LiteralString = " ORDER BY n.folded, n.id LIMIT $limit"
 
 
 async def read_nodes(transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str]) -> list[Node]:
-    """Return the nodes that exist, in the order requested."""
     found = await rows(
         transaction, "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id}) RETURN " + _COLUMNS, ids=list(ids), tenant=tenant
     )
@@ -54,7 +53,7 @@ async def search(
 async def children(
     transaction: AsyncManagedTransaction, tenant: str, parent: str, kinds: Sequence[NodeKind], first: int, after: str | None
 ) -> Page:
-    """Return the direct contents of the parent. An edge is ignored if two steps of containment replace it."""
+    """Return the direct contents of the parent. An edge is ignored if two other steps of containment lead to the same node."""
     contained: LiteralString = """
         MATCH (p:Container {tenant: $tenant, id: $parent})-[:CONTAINS]->(n:Container)
         WHERE n.tenant = $tenant AND n.kind IN $kinds
@@ -105,7 +104,6 @@ _RUNS_INSIDE: LiteralString = (
 
 
 async def shared(transaction: AsyncManagedTransaction, tenant: str, parent: str) -> list[str]:
-    """Return the ids of nodes that both this node and another contain."""
     found = await rows(
         transaction,
         "MATCH (p:Container {tenant: $tenant, id: $parent})-[:CONTAINS]->(n:Container) WHERE n.tenant = $tenant "
@@ -117,7 +115,6 @@ async def shared(transaction: AsyncManagedTransaction, tenant: str, parent: str)
 
 
 async def ancestors(transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
-    """Return the containers of each id that exists, innermost first."""
     known = await read_nodes(transaction, tenant, ids)
     nodes = {node.id: node for node in known}
     parents: dict[str, list[str]] = {}
@@ -201,19 +198,17 @@ async def dump(transaction: AsyncManagedTransaction, *, tenant: str, after: str)
 
 
 async def offset(transaction: AsyncManagedTransaction, tenant: str) -> int:
-    """Return the offset of the last log entry applied."""
     found = await rows(transaction, "MATCH (p:HeadwaterProgress {tenant: $tenant}) RETURN p.offset", tenant=tenant)
     return int(found[0][0]) if found else 0
 
 
 def to_node(row: Sequence[str]) -> Node:
-    """Return a node from (id, kind, name, properties)."""
     identifier, kind, name, properties = row
     return Node(identifier, NodeKind(kind), name, json.loads(properties))
 
 
 async def _page(transaction: AsyncManagedTransaction, matching: LiteralString, first: int, after: str | None, **parameters: Any) -> Page:
-    """Return the page of the nodes that `matching` calls n. `matching` must end in a WHERE."""
+    """Return a page of the nodes that `matching` names n. `matching` must end in a WHERE."""
     folded, identifier = decode_cursor(after)
     total = (await rows(transaction, matching + " RETURN count(n)", **parameters))[0][0]
     found = await rows(transaction, matching + _NEXT + _COLUMNS + _ORDER, **parameters, folded=folded, id=identifier, limit=first + 1)

@@ -1,6 +1,6 @@
 """Walks in Neo4j: one hop, and all reachable nodes level by level.
 
-A level is one statement over the nodes of the previous level, by the server's own ids: an index look-up costs ten times as much. A
+A level is one statement over the nodes of the previous level, by the server's element ids: an index look-up costs ten times as much. A
 variable-length pattern would walk every path, possibly exponentially many. This walk visits each node once.
 """
 
@@ -26,7 +26,7 @@ _ABOUT: LiteralString = "type(e), coalesce(e.properties, '{}'), coalesce(e.first
 async def neighbours(
     transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind]
 ) -> list[Edge]:
-    """Return the edges of the kinds that begin (downstream) or end (upstream) at one of the ids."""
+    """Return the edges of some kinds that begin (downstream) or end (upstream) at one of the ids."""
     if not kinds:
         return []
     found: dict[tuple[str, str, EdgeKind], Edge] = {}
@@ -77,7 +77,10 @@ async def reach(
 
 @dataclass(slots=True)
 class _Walk:
-    """The walk of one cone. `met` are the edges of the elements `expanded`; `whole` is True if every node within the depth was visited."""
+    """A walk in one direction.
+
+    `met` are the edges of the elements `expanded`; `whole` is true if every node within the depth was visited.
+    """
 
     transaction: AsyncManagedTransaction
     way: Direction
@@ -89,7 +92,7 @@ class _Walk:
     whole: bool = True
 
     async def go(self, start: Sequence[str]) -> dict[str, int]:
-        """Walk, and return the hops by element id."""
+        """Walk, and return the distance of each element id in hops."""
         hops = dict.fromkeys(start, 0)
         frontier = list(start)
         for distance in range(1, self.depth + 1):
@@ -121,7 +124,7 @@ class _Walk:
         return list(far)
 
     async def _count(self, elements: Sequence[str]) -> Sequence[str]:
-        """Return only the far ends: nodes beyond the limit are only counted."""
+        """Return only the far ends, for nodes beyond the limit, which are only counted."""
         if not self.kinds:
             return []
         statement: LiteralString = BY_PLACE + step(self.way, self.kinds) + " RETURN collect(DISTINCT elementId(m))"
@@ -129,7 +132,7 @@ class _Walk:
 
 
 async def elements_of(transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str]) -> list[str]:
-    """Return the server's own ids of the nodes that exist, in the order of the ids."""
+    """Return the server's element ids of the nodes that exist, in the order of the ids."""
     statement: LiteralString = (
         "UNWIND range(0, size($ids) - 1) AS place MATCH (n:Container {tenant: $tenant, id: $ids[place]}) "
         "WITH n, place ORDER BY place RETURN collect(elementId(n))"
@@ -170,7 +173,6 @@ BY_PLACE: LiteralString = "UNWIND range(0, size($elements) - 1) AS place MATCH (
 
 
 def step(way: Direction, kinds: Sequence[EdgeKind]) -> LiteralString:
-    """Return the pattern of one hop from n to m, upstream or downstream."""
     types = any_of(kinds)
     return "<-[e:" + types + "]-(m:Container)" if way is Direction.UPSTREAM else "-[e:" + types + "]->(m:Container)"
 

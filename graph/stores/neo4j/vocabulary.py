@@ -1,4 +1,4 @@
-"""Labels and relationship types.
+"""Labels and relationship types of Neo4j.
 
 Cypher takes no parameters for these parts of a pattern, so the names come from this module, never from user text.
 """
@@ -49,5 +49,5 @@ LABEL: dict[NodeKind, LiteralString] = {
 
 
 def any_of(kinds: Sequence[EdgeKind]) -> LiteralString:
-    """Return the kinds as a pattern writes them: `READS|WRITES`."""
+    """Return the kinds in the form of a Cypher pattern: `READS|WRITES`."""
     return "|".join([RELATIONSHIP[EdgeKind(kind)] for kind in kinds])

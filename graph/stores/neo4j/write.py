@@ -1,6 +1,6 @@
-"""Applies batches to Neo4j: lock and read the touched elements, merge, write back, all in the caller's transaction.
+"""Applies batches to Neo4j: lock and read the affected elements, merge, write back, all in the caller's transaction.
 
-Stamps per property need a read between two writes if an element exists. The first statement writes to every touched node, and so locks it
+Stamps per property need a read between two writes if an element exists. The first statement writes to every affected node, and so locks it
 until the transaction ends. Therefore no read value changes, and no edge between locked nodes is created twice. Nodes are locked in the
 order of their ids.
 """
@@ -72,7 +72,7 @@ class _Locked:
 
 
 async def write_changes(transaction: AsyncManagedTransaction, tenant: str, changes: Changes, offset: int | None) -> None:
-    """Merge `changes` into the tenant's graph and remember the offset."""
+    """Merge `changes` into the tenant's graph and store the offset."""
     locked = await _write_nodes(transaction, tenant, changes.nodes)
     by_kind: dict[EdgeKind, dict[EdgeKey, Facts]] = {}
     for key, facts in changes.edges.items():
@@ -93,8 +93,8 @@ async def write_changes(transaction: AsyncManagedTransaction, tenant: str, chang
 async def drop_tenant(connections: Connections, tenant: str) -> None:
     """Delete the whole graph of the tenant.
 
-    The deletion runs in portions, because a transaction of Neo4j is held in memory. The offset goes first, so that the log repairs the
-    graph after a crash.
+    The deletion runs in portions, because a transaction of Neo4j is held in memory. The offset is deleted first, so that the log repairs
+    the graph after a crash.
     """
     await connections.run("MATCH (p:HeadwaterProgress {tenant: $tenant}) DELETE p", tenant=tenant)
 
@@ -159,7 +159,7 @@ async def _write_edges(
 def _placed(
     edges: Sequence[tuple[EdgeKey, Facts]], seen: Mapping[EdgeKey, tuple[str, str]], locked: Mapping[str, _Locked]
 ) -> tuple[list[str], list[str], list[list[Any]]]:
-    """Return the ends of edges, as ids and as the server's own ids, and the statements about each edge by the positions of its ends."""
+    """Return the ends of edges, as ids and as element ids, and the statements about each edge by the positions of its ends."""
     ids = list(dict.fromkeys(end for (src, dst, _), _ in edges for end in (src, dst)))
     places = {identifier: place for place, identifier in enumerate(ids)}
     stated = [
@@ -170,7 +170,6 @@ def _placed(
 
 
 def _stated(identifier: str, kind: NodeKind, facts: Facts) -> list[str]:
-    """Return the row of a node after its first statement."""
     name = facts.values.get(NAME) or bare_name(identifier)
     return [identifier, kind.value, name, fold(name), *facts.dump()]
 

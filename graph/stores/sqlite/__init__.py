@@ -1,4 +1,4 @@
-"""The embedded graph store: one SQLite file, the default."""
+"""The embedded graph store: one SQLite file. It is the default."""
 
 from headwater.graph.stores.sqlite.store import SqliteStore
 

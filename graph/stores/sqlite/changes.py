@@ -24,7 +24,7 @@ _CODES = {code: CODES[kind] for code, kind in KIND.items()}
 
 
 def log_change(connection: sqlite3.Connection, touched: Collection[int] | None) -> None:
-    """Log the keys of the nodes that this transaction touched. None: too many to name, or all nodes."""
+    """Log the keys of the nodes that this transaction changed. None stands for too many nodes, or all."""
     packed = None if touched is None else pack(touched)
     before = connection.execute("SELECT revision, total FROM change ORDER BY revision DESC LIMIT 1").fetchone() or (0, 0)
     revision, total = before[0] + 1, before[1] + len(packed or b"")

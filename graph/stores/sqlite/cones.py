@@ -1,4 +1,4 @@
-"""Cones of the SQLite file: its tables as the `Ground` of a walk by numbers."""
+"""The graph of a SQLite file in the form that `numbered_cones` needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headwater.graph.stores.sqlite.walk import array, edges_at, first_by_id, gre
 
 @dataclass(frozen=True)
 class FileGround:
-    """A `Ground` whose numbers are the keys of the file."""
+    """A `Ground` whose node numbers are the keys of the file."""
 
     connection: sqlite3.Connection
 

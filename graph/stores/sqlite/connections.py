@@ -27,7 +27,7 @@ _MAPPED = 2**31 - 65536  # SQLite's upper limit
 
 
 class Connections:
-    """Runs functions of a connection on its threads."""
+    """Runs functions with a connection, on the connection's thread."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
@@ -92,7 +92,6 @@ class Connections:
 
 @contextmanager
 def _translated(path: Path) -> Iterator[None]:
-    """Raise SQLite's errors as Headwater's."""
     try:
         with translated(path, "The graph file"):
             yield

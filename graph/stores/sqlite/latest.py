@@ -1,4 +1,4 @@
-"""The last contents of many nodes at many instants: the versions for a page of runs."""
+"""Returns the last contents of many nodes at many instants: the versions for a page of runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONTAINED = f"""
 def latest_at(
     connection: sqlite3.Connection, tenant: str, asked: Sequence[Moment], kind: NodeKind, first: int
 ) -> Mapping[Moment, Sequence[Node]]:
-    """See `GraphStore.latest_at`. Only the needed rows of each parent are read, each once."""
+    """Return the nodes of `GraphStore.latest_at`. Only the needed rows of each parent are read, each once."""
     bounds: dict[str, set[str]] = {}
     for parent, until in asked:
         bounds.setdefault(parent, set()).add(until_bound(until))

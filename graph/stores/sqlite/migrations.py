@@ -99,7 +99,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 
 
 def migrate(connection: sqlite3.Connection) -> list[int]:
-    """Take the missing steps, and return their numbers. The caller's transaction must hold the write lock.
+    """Run the missing migrations, and return their numbers. The caller's transaction must hold the write lock.
 
     Raises:
         ConfigurationError: a newer Headwater wrote the file.

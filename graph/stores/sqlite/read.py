@@ -1,4 +1,4 @@
-"""Reads the SQLite file: nodes by id, children, containers, counts, the fingerprint."""
+"""Reads a graph in SQLite: nodes by id, children, containers, counts, the fingerprint."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ _KINDS = {kind.value: kind for kind in NodeKind}
 
 
 def read_nodes(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> list[Node]:
-    """Return the nodes that exist, in the order requested."""
     rows = connection.execute(
         f"SELECT {COLUMNS} FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value {FACTS}",
         (json.dumps(ids), tenant),
@@ -43,7 +42,7 @@ def read_nodes(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) 
 
 
 def children(connection: sqlite3.Connection, tenant: str, parent: str, kinds: Sequence[NodeKind], first: int, after: str | None) -> Page:
-    """Return the direct contents of the parent. An edge is ignored if two steps of containment replace it."""
+    """Return the direct contents of the parent. An edge is ignored if two other steps of containment lead to the same node."""
     wanted = list(kinds or NodeKind)
     contained = f"""
         FROM node AS p
@@ -102,7 +101,6 @@ def latest(connection: sqlite3.Connection, tenant: str, parent: str, kind: NodeK
 
 
 def shared(connection: sqlite3.Connection, tenant: str, parent: str) -> list[str]:
-    """Return the ids of nodes that both this node and another contain."""
     rows = connection.execute(
         f"""
         SELECT n.id FROM node AS p CROSS JOIN edge AS e ON e.src = p.key AND e.kind = {_CONTAINS} CROSS JOIN node AS n ON n.key = e.dst
@@ -115,7 +113,6 @@ def shared(connection: sqlite3.Connection, tenant: str, parent: str) -> list[str
 
 
 def ancestors(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
-    """Return the containers of each id that exists, innermost first."""
     known = read_nodes(connection, tenant, ids)
     nodes: dict[str, Node] = {node.id: node for node in known}
     parents: dict[str, list[str]] = {}
@@ -157,7 +154,6 @@ def counts(connection: sqlite3.Connection, tenant: str, ranges: Sequence[IdRange
 
 
 def fingerprint(connection: sqlite3.Connection, tenant: str) -> str:
-    """Return the hash of all nodes and edges of the tenant."""
     result = Fingerprint()
     result.nodes(
         connection.execute(f"SELECT n.id, n.name, coalesce(f.properties, '{{}}') FROM node AS n {FACTS} WHERE n.tenant = ?", (tenant,))
@@ -190,7 +186,6 @@ def dump(connection: sqlite3.Connection, *, tenant: str, after: int) -> tuple[Po
 
 
 def offset(connection: sqlite3.Connection, tenant: str) -> int:
-    """Return the offset of the last log entry applied."""
     row = connection.execute("SELECT offset FROM progress WHERE tenant = ?", (tenant,)).fetchone()
     return row[0] if row else 0
 

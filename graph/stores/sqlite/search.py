@@ -63,14 +63,13 @@ def search(
 
 @dataclass(frozen=True, slots=True)
 class _Inside:
-    """A condition that ids are in ranges, and its parameters. Without ranges, the condition is an empty text."""
+    """An SQL condition that ids are in ranges, and its parameters. Without ranges, the condition is an empty text."""
 
     clause: str
     bound: tuple[str, ...]
 
     @classmethod
     def of(cls, ranges: Sequence[IdRange] | None) -> _Inside:
-        """Return the condition for ranges."""
         return cls("", ()) if ranges is None else cls(f"AND {INSIDE}", (json.dumps(ranges),))
 
 
@@ -91,7 +90,7 @@ def _of_spellings(
     connection: sqlite3.Connection, tenant: str, kind: NodeKind, spellings: Sequence[str], position: tuple[str, str], limit: int,
     inside: _Inside,
 ) -> tuple[int, Iterable[_Row]]:  # fmt: skip
-    """Return the same for nodes with one of several spellings."""
+    """Return the number of nodes with one of several names, and the first of them after a position."""
     (total,) = connection.execute(
         f"SELECT count(*) FROM json_each(?) AS asked CROSS JOIN node AS n ON {_OF_KIND} AND n.folded = asked.value {inside.clause}",
         (json.dumps(spellings), tenant, kind, *inside.bound),
@@ -102,7 +101,6 @@ def _of_spellings(
 def _named(
     connection: sqlite3.Connection, tenant: str, kind: NodeKind, spellings: Iterable[str], position: tuple[str, str], inside: _Inside
 ) -> Iterator[_Row]:
-    """Return the nodes with some names after a position, ascending."""
     for name in spellings:
         if name >= position[0]:
             yield from connection.execute(

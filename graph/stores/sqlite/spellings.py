@@ -1,6 +1,6 @@
 """The trigram index of names. A tenant stores each spelling once.
 
-A spelling stays after the last node with it was renamed. A search then looks for its nodes, and finds none.
+A spelling stays after its last node was renamed. A search then looks for its nodes, and finds none.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ _LETTERS = 3  # the index knows all sequences of three letters in a name
 
 
 def write_spellings(connection: sqlite3.Connection, tenant: str, folded: Iterable[str]) -> None:
-    """Add the new spellings of names."""
     (last,) = connection.execute("SELECT coalesce(max(key), 0) FROM spelling").fetchone()
     connection.executemany("INSERT OR IGNORE INTO spelling (tenant, folded) VALUES (?, ?)", [(tenant, name) for name in sorted(folded)])
     connection.execute("INSERT INTO spelling_part (rowid, folded) SELECT key, folded FROM spelling WHERE key > ?", (last,))
 
 
 def drop_spellings(connection: sqlite3.Connection, tenant: str) -> None:
-    """Delete all spellings of a tenant."""
     if connection.execute("SELECT 1 FROM spelling WHERE tenant <> ? LIMIT 1", (tenant,)).fetchone():
         connection.execute(
             "INSERT INTO spelling_part (spelling_part, rowid, folded) SELECT 'delete', key, folded FROM spelling WHERE tenant = ?",
@@ -31,7 +29,7 @@ def drop_spellings(connection: sqlite3.Connection, tenant: str) -> None:
 
 
 def spelt_with(connection: sqlite3.Connection, tenant: str, part: str, most: int) -> list[str] | None:
-    """Return the spellings that contain a part, in order. Returns None if the part is too short, or if more than `most` contain it."""
+    """Return the spellings that contain a part, in order. None if the part is too short, or if more than `most` contain it."""
     if len(part) < _LETTERS:
         return None
     # Every third trigram and the last one cover the part. The statement compares the rest.

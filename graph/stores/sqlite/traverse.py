@@ -32,7 +32,7 @@ _EDGE = "e.src, e.dst, e.kind, e.properties, e.first, e.last"
 def neighbours(
     connection: sqlite3.Connection, tenant: str, ids: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind]
 ) -> list[Edge]:
-    """Return the edges of the kinds that begin (downstream) or end (upstream) at one of the ids."""
+    """Return the edges of some kinds that begin (downstream) or end (upstream) at one of the ids."""
     found: dict[tuple[str, str, int], tuple[str | None, str | None, str | None]] = {}
     for way in direction.ways():
         rows = connection.execute(
@@ -94,7 +94,7 @@ def reach(
 
 @dataclass(slots=True)
 class _Walk:
-    """The walk of one cone. `rows` are the edges of the nodes `expanded`; `whole` is True if every node within the depth was visited."""
+    """A walk in one direction. `rows` are the edges of the nodes `expanded`; `whole` is true if every node within the depth was visited."""
 
     connection: sqlite3.Connection
     way: Direction
@@ -106,7 +106,7 @@ class _Walk:
     whole: bool = True
 
     def go(self, start: Sequence[int]) -> dict[int, int]:
-        """Walk, and return the hops by key."""
+        """Walk, and return the distance of each key in hops."""
         hops = dict.fromkeys(start, 0)
         frontier, far = list(start), FAR[self.way]
         for distance in range(1, self.depth + 1):
@@ -124,7 +124,6 @@ class _Walk:
         return hops
 
     def expand(self, keys: Collection[int]) -> list[_Row]:
-        """Return the edges whose near end is one of the keys."""
         if not keys or not self.kinds:
             return []
         rows: list[_Row] = self.connection.execute(
@@ -147,7 +146,7 @@ def _nearest(connection: sqlite3.Connection, hops: dict[int, int], limit: int) -
 
 
 def _among(walk: _Walk, kept: Mapping[int, str]) -> list[_Row]:
-    """Return the edges among the kept nodes: known edges, edges into the last level, and edges from one cone to the other.
+    """Return the edges among the kept nodes: known edges, edges into the last level, and edges between the two directions.
 
     Most edges of the last two groups lead to other nodes. The index alone excludes them.
     """

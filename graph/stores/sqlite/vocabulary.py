@@ -21,10 +21,10 @@ KIND = {code: kind for kind, code in CODE.items()}
 
 
 def codes(kinds: Sequence[EdgeKind]) -> list[int]:
-    """Return the kinds' numbers, in order."""
+    """Return the numbers of edge kinds, ascending."""
     return sorted({CODE[EdgeKind(kind)] for kind in kinds})
 
 
 def any_of(kinds: Sequence[EdgeKind]) -> str:
-    """Return the kinds as a list of SQL. The numbers come from this module, never from user text."""
+    """Return the kinds as an SQL list. The numbers come from this module, never from user text."""
     return f"({', '.join(map(str, codes(kinds)))})"

@@ -1,4 +1,4 @@
-"""Walks in the SQLite file by its own keys, level by level, for reach and cones.
+"""Walks in a SQLite graph by its own keys, level by level, for reach and cones.
 
 A level is one statement over the keys of the previous level (`json_each`), in their order, so that neighbouring rows are read from one
 page. The two edge indexes alone answer it. The answer is columns of numbers in one text (`group_concat`): Python objects for a hundred
@@ -29,12 +29,15 @@ def keys_of(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> 
 
 
 def greatest_key(connection: sqlite3.Connection) -> int:
-    """Return the necessary length of a table by key."""
+    """Return the greatest key, which is the length of an array by key."""
     return int(connection.execute("SELECT coalesce(max(key), 0) FROM node").fetchone()[0])
 
 
 def edges_at(connection: sqlite3.Connection, way: Direction, keys: Numbers, kinds: Sequence[int], *, whole: bool = True) -> Numbers:
-    """Return the edges of the kinds whose near end is one of the keys, as rows of `SRC`, `DST`, and, if `whole`, `KIND_CODE` and `ROW`."""
+    """Return the edges of some kinds whose near end is one of the keys.
+
+    The rows have `SRC` and `DST`, and, if `whole`, `KIND_CODE` and `ROW`.
+    """
     if not len(keys) or not kinds:
         return NO_EDGES if whole else NO_EDGES[:, :2]
     columns = "e.src || ',' || e.dst" + (" || ',' || e.kind || ',' || e.key" if whole else "")
@@ -48,7 +51,7 @@ def edges_at(connection: sqlite3.Connection, way: Direction, keys: Numbers, kind
 
 
 def array(keys: Numbers) -> str:
-    """Return keys as a parameter of a statement."""
+    """Return keys as a parameter of an SQL statement."""
     return json.dumps(keys.tolist(), separators=(",", ":"))
 
 
@@ -61,7 +64,7 @@ def first_by_id(connection: sqlite3.Connection, keys: Numbers, count: int) -> Nu
 
 
 def among(kinds: Sequence[int]) -> str:
-    """Return the kinds as a condition: numbers of `vocabulary`, as one range of the index if they are consecutive."""
+    """Return an SQL condition for edge kinds. Consecutive numbers become one range of the index."""
     if list(kinds) == list(range(kinds[0], kinds[-1] + 1)):
         return f"e.kind BETWEEN {kinds[0]} AND {kinds[-1]}"
     return f"e.kind IN ({', '.join(map(str, kinds))})"

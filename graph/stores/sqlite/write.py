@@ -1,4 +1,4 @@
-"""Applies batches to the SQLite file: read the touched rows, merge, write back, all in the caller's transaction."""
+"""Applies batches to SQLite: read the affected rows, merge, write back, all in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOTHING: tuple[str | None, str | None] = (None, None)
 
 
 def write_changes(connection: sqlite3.Connection, tenant: str, changes: Changes, offset: int | None) -> None:
-    """Merge `changes` into the tenant's graph and remember the offset."""
+    """Merge `changes` into the tenant's graph and store the offset."""
     keys, fresh, changed = _write_nodes(connection, tenant, changes.nodes)
     _write_edges(connection, changes, keys, fresh)
     if touched := {*fresh.values(), *changed, *(keys[dst] for _, dst, _ in changes.edges)}:
@@ -34,7 +34,6 @@ def write_changes(connection: sqlite3.Connection, tenant: str, changes: Changes,
 
 
 def drop_tenant(connection: sqlite3.Connection, tenant: str) -> None:
-    """Delete the whole graph of the tenant."""
     connection.execute("DELETE FROM edge WHERE dst IN (SELECT key FROM node WHERE tenant = ?)", (tenant,))
     connection.execute("DELETE FROM fact WHERE key IN (SELECT key FROM node WHERE tenant = ?)", (tenant,))
     drop_spellings(connection, tenant)
@@ -46,7 +45,7 @@ def drop_tenant(connection: sqlite3.Connection, tenant: str) -> None:
 def _write_nodes(
     connection: sqlite3.Connection, tenant: str, nodes: Mapping[str, Facts]
 ) -> tuple[dict[str, int], dict[str, int], list[int]]:
-    """Write nodes. Returns the key of every node, the keys of new nodes, and those of nodes whose content changed."""
+    """Write nodes. Return the key of every node, the keys of new nodes, and the keys of nodes whose content changed."""
     keys: dict[str, int] = {}
     names: list[tuple[str, str, int]] = []
     facts: list[tuple[int, str, str]] = []
@@ -60,7 +59,7 @@ def _write_nodes(
         keys[identifier] = key
         if nodes[identifier] and (after := merged(name, properties, stamps, nodes[identifier])):
             facts.append((key, after[1], after[2]))
-            if after[:2] != (name, properties):  # nobody reads stamps alone
+            if after[:2] != (name, properties):  # no reader uses stamps alone
                 changed.append(key)
             if after[0] != name:
                 names.append((after[0], fold(after[0]), key))
