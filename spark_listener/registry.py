@@ -15,7 +15,7 @@ import stat
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,9 @@ CREATE TABLE IF NOT EXISTS program (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS program_job ON program (namespace, job);
 CREATE TABLE IF NOT EXISTS run (run TEXT PRIMARY KEY, program TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS run_parameters (
+  run TEXT PRIMARY KEY, namespace TEXT NOT NULL, job TEXT NOT NULL, arguments TEXT NOT NULL, environment TEXT NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS root (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS overwritten (path TEXT PRIMARY KEY, at TEXT NOT NULL) WITHOUT ROWID;
 """
@@ -91,14 +94,43 @@ class Registry:
                 database.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", [run.lower(), program.id])
 
     def program(self, run: str, namespace: str, job: str) -> Program | None:
-        """The registration for a run of a job: the operator's for the job, else the run's own.
+        """The registration for a run of a job: the operator's for the job with the parameters of the run, else the run's own.
 
         Raises:
             ConfigurationError: the file cannot be read, or others may write to it.
         """
         found = self._read(f"{_SELECT} FROM program p WHERE operator = 1 AND namespace = ? AND job = ?", namespace, job)
         found += self._read(f"{_SELECT} FROM run JOIN program p ON p.id = run.program WHERE run = ?", run.lower())
-        return self._program(*found[0][:4]) if found else None
+        if not found:
+            return None
+        program = self._program(*found[0][:4])
+        return self._with_parameters(program, run) if program.operator else program
+
+    def add_parameters(self, run: str, namespace: str, job: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Keep what a run of a job got in addition to the operator's registration. Raises like `register`."""
+        with self._writing() as database:
+            row = [run.lower(), namespace, job, json.dumps(list(arguments)), json.dumps(dict(environment))]
+            database.execute("INSERT OR REPLACE INTO run_parameters VALUES (?, ?, ?, ?, ?)", row)
+
+    def runs(self) -> list[str]:
+        """All runs of programs that registered themselves. Raises like `program`."""
+        return [row[0] for row in self._read("SELECT run FROM run ORDER BY run")]
+
+    def _with_parameters(self, program: Program, run: str) -> Program:
+        if not self._read("SELECT 1 FROM sqlite_master WHERE name = 'run_parameters'"):  # an earlier release made the file
+            return program
+        query = "SELECT arguments, environment FROM run_parameters WHERE run = ? AND namespace = ? AND job = ?"
+        for arguments, environment in self._read(query, run.lower(), program.namespace, program.job):
+            try:
+                changed = replace(
+                    program, argv=[*program.argv, *json.loads(arguments)], environment={**program.environment, **json.loads(environment)}
+                )
+            except (ValueError, TypeError) as error:
+                raise self._unusable(f"the parameters of the run {run} cannot be read: {error}") from error
+            if not _is_whole(changed):
+                raise self._unusable(f"the parameters of the run {run} are not made of texts")
+            return changed
+        return program
 
     def programs(self) -> list[tuple[Program, str]]:
         """All programs by job, each with the time of its registration."""

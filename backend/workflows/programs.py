@@ -26,6 +26,7 @@ from headwater.spark_listener.replay import VARIABLE, ReplayOrder
 
 _MOST_BYTES = 120_000  # limit of one argument or variable; Linux allows 131,072
 _POLL = 1.0
+RUN_VARIABLE = "HEADWATER_WORKFLOW_RUN"  # the id of the run, in the environment of its program and of all processes that it starts
 
 
 class TaskFailedError(HeadwaterError):
@@ -125,7 +126,7 @@ def run_program(
     """
     environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     environment |= {name: value for name, value in invocation.environment.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))}
-    environment |= variables
+    environment |= {**variables, RUN_VARIABLE: places.folder.name}
     environment["PYTHONUNBUFFERED"] = "1"
     command = [sys.executable, invocation.script, *invocation.argv[1:], *arguments]
     if "HEADWATER_MODE" in variables:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from headwater.backend.workflows.ledger import Ledger, MoveKind, Run, RunState
 from headwater.backend.workflows.lineage import MakeDelivery, deliver_lineage
-from headwater.backend.workflows.programs import kill_process
+from headwater.backend.workflows.programs import RUN_VARIABLE, kill_process
 from headwater.backend.workflows.shadow import make_move, remove_shadow
 from headwater.errors import UnavailableError
 
@@ -82,7 +82,8 @@ def hold_run(folder: Path) -> Iterator[int]:
 def _end_program(run: Run, folder: Path) -> None:
     """Kill the program of a run whose Headwater process is gone, and wait for its end. Until then it may write to the shadow.
 
-    A process that has the run's folder open is the program. If the system does not show open files, the program runs to its own end.
+    The program has the run's folder open and the run's id in its environment. Other processes are left alone. If the system does not show
+    open files, the program runs to its own end.
     """
     try:
         holding = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -90,7 +91,7 @@ def _end_program(run: Run, folder: Path) -> None:
         return
     try:
         while not _is_free(holding):
-            for process in _holders(folder):
+            for process in _programs_of(run.id, folder):
                 _log.warning("ending the program of the interrupted run %s (process %d)", run.id, process)
                 kill_process(process)
             time.sleep(_POLL)
@@ -106,14 +107,15 @@ def _is_free(holding: int) -> bool:
     return True
 
 
-def _holders(folder: Path) -> list[int]:
-    """Return the other processes of this user that have a folder open."""
-    real = os.path.realpath(folder)
+def _programs_of(run: str, folder: Path) -> list[int]:
+    """Return the processes of a run's program that have the folder of the run open. Their environment has the id of the run."""
+    real, mark = os.path.realpath(folder), f"{RUN_VARIABLE}={run}".encode()
     found = []
     for place in Path("/proc").glob("[0-9]*/fd"):
         process = int(place.parent.name)
         with suppress(OSError):  # the process has ended, or is another user's
-            if process != os.getpid() and any(str(file.readlink()) == real for file in place.iterdir()):
+            is_holder = process != os.getpid() and any(str(file.readlink()) == real for file in place.iterdir())
+            if is_holder and mark in (place.parent / "environ").read_bytes().split(b"\0"):
                 found.append(process)
     return found
 

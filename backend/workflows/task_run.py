@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from headwater.backend.rerun.replay.model import Invocation
 from headwater.backend.workflows.ledger import Ledger, Run
-from headwater.backend.workflows.model import Output, Parameter, Production, Task, Workflow
+from headwater.backend.workflows.model import Parameter, Production, Task, Workflow
 from headwater.backend.workflows.plan import Reading, TaskPlan, plan_task
 from headwater.backend.workflows.programs import Places, bind_parameters, captured_variables, find_program, run_program, time_limit
 from headwater.backend.workflows.shadow import (
@@ -67,14 +68,11 @@ class TaskRun:
         self._check_blocks()
         outputs = self._outputs()
         make_shadow(places.shadow, outputs.values())
-        bound: list[tuple[Parameter, Sequence[Path]]] = [
-            (reading.input.parameter, self._paths(reading)) for reading in self.planned.readings
-        ]
-        bound += [self._bind_output(each, places.shadow) for each in self.task.outputs]
-        arguments, variables = bind_parameters(bound, folder)
+        arguments, variables = bind_parameters(self._bindings(places.shadow), folder)
         variables |= captured_variables(self.task, invocation, places, parent)
         run_program(invocation, places, arguments, variables, holding=holding, stop=time_limit(self.task.seconds))
         self._check_blocks()
+        self._register_parameters(registry, invocation, places)
         self._commit(run, places.shadow)
 
     def _commit(self, run: Run, shadow: Path) -> None:
@@ -92,9 +90,25 @@ class TaskRun:
     def _outputs(self) -> dict[str, Path]:
         return {channel: self.workflow.channels[channel].path for channel in self.task.writes}
 
-    def _bind_output(self, output: Output, shadow: Path) -> tuple[Parameter, Sequence[Path]]:
-        channel = self.workflow.channels[output.channel].path
-        return output.parameter, [in_shadow(shadow, channel) / block_name(self.writes[output.channel])]
+    def _register_parameters(self, registry: Registry, invocation: Invocation, places: Places) -> None:
+        """Register the paths of the blocks with each run of the program, for replays. Paths of outputs are those in the channels."""
+        runs = Registry(places.home).runs()
+        if not runs:  # without capture there is no lineage to replay
+            return
+        folder = places.folder / "replay"
+        folder.mkdir(exist_ok=True)
+        arguments, variables = bind_parameters(self._bindings(None), folder)
+        for each in runs:
+            registry.add_parameters(each, invocation.namespace, invocation.job, arguments, variables)
+
+    def _bindings(self, shadow: Path | None) -> list[tuple[Parameter, Sequence[Path]]]:
+        """Return the paths for each parameter. Without a shadow, outputs have their places in channels."""
+        bound: list[tuple[Parameter, Sequence[Path]]] = [(each.input.parameter, self._paths(each)) for each in self.planned.readings]
+        for output in self.task.outputs:
+            channel = self.workflow.channels[output.channel].path
+            folder = channel if shadow is None else in_shadow(shadow, channel)
+            bound.append((output.parameter, [folder / block_name(self.writes[output.channel])]))
+        return bound
 
     def _paths(self, reading: Reading) -> list[Path]:
         """Return the folders of blocks that tasks wrote, or the files in the blocks of a source."""

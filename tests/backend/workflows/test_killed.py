@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from headwater.backend.workflows.programs import RUN_VARIABLE
 from tests.backend.workflows.laboratory import PROGRAM, Laboratory, channels, run_and_die, task
 
 # `one` gets a block, `two` is replaced, `three` starts over.
@@ -86,16 +89,21 @@ def test_a_kill_at_any_step_leaves_the_time_before_or_after(tmp_path: Path) -> N
     assert 50 < _kill_at(range(1, STEPS), tmp_path) < STEPS - 1
 
 
-def test_a_program_that_outlives_its_headwater_is_ended_first(tmp_path: Path) -> None:
-    lab = Laboratory(tmp_path)
-    text = f"import os, pathlib\npathlib.Path({str(tmp_path / 'process')!r}).write_text(str(os.getpid()))\n"
+def _interrupt(folder: Path) -> Laboratory:
+    """A laboratory in which a program has killed the process that started it, and would now write for a long time."""
+    lab = Laboratory(folder)
+    text = f"import os, pathlib\npathlib.Path({str(folder / 'process')!r}).write_text(str(os.getpid()))\n"
     text += PROGRAM + "\nimport signal, time\nos.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(600)\n"
-    # The program kills the process that started it, and would then write for a long time.
     lab.register("killer", text)
     lab.register("copy")
     lab.apply(FLOW | {"tasks": {**FLOW["tasks"], "first": {**FLOW["tasks"]["first"], "program": "killer"}}})  # type: ignore[dict-item, index]
     lab.add("raw", "1.txt", "a")
-    assert run_and_die(tmp_path, 0)
+    assert run_and_die(folder, 0)
+    return lab
+
+
+def test_a_program_that_outlives_its_headwater_is_ended_first(tmp_path: Path) -> None:
+    lab = _interrupt(tmp_path)
     program = int((tmp_path / "process").read_text())
     assert _is_running(program)
     assert lab.lines("one") == []
@@ -106,3 +114,23 @@ def test_a_program_that_outlives_its_headwater_is_ended_first(tmp_path: Path) ->
     failed = lab.workflows.ledger.runs("flow", 10)[-1]
     assert (failed.state, "was stopped before the end" in str(failed.error)) == ("failed", True)
     assert lab.lines("one") == ["new a"]
+
+
+def test_only_the_program_of_the_run_is_ended(tmp_path: Path) -> None:
+    lab = _interrupt(tmp_path)
+    (folder,) = (lab.home / "workflows" / "flow" / "runs").iterdir()
+    holding = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    others = [
+        subprocess.Popen(["sleep", "600"], pass_fds=[holding]),
+        subprocess.Popen(["sleep", "600"], pass_fds=[holding], env={**os.environ, RUN_VARIABLE: "another run"}),
+    ]
+    try:
+        lab.apply(FLOW)
+        lab.run()
+        assert not _is_running(int((tmp_path / "process").read_text()))
+        assert all(_is_running(other.pid) for other in others)
+    finally:
+        os.close(holding)
+        for other in others:
+            other.kill()
+            other.wait()

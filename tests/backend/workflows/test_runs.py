@@ -15,6 +15,9 @@ from tests.backend.workflows.laboratory import PROGRAM, Laboratory, channels, ta
 
 NEW = {"channel": "raw", "mode": "new"}
 ALL = {"channel": "raw", "mode": "all"}
+_LISTED = PROGRAM.replace(
+    "inputs[word].append(pathlib.Path(words.pop(0)))", "inputs[word] += map(pathlib.Path, open(words.pop(0)).read().split())"
+)
 
 
 @pytest.fixture
@@ -67,10 +70,7 @@ def test_a_base_replaces_the_channel_and_its_reader_starts_over(lab: Laboratory)
 
 
 def test_paths_reach_a_program_by_variables_and_by_a_file(lab: Laboratory) -> None:
-    listed = PROGRAM.replace(
-        "inputs[word].append(pathlib.Path(words.pop(0)))", "inputs[word] += map(pathlib.Path, open(words.pop(0)).read().split())"
-    )
-    lab.register("listed", listed)
+    lab.register("listed", _LISTED)
     by_variable = {
         "program": "copy", "capture": "off", "inputs": [{**NEW, "variable": "NEW"}],
         "outputs": [{"channel": "one", "mode": "delta", "variable": "OUT"}],
@@ -280,3 +280,36 @@ def test_an_error_right_after_the_commit_leaves_the_run_committed(
     monkeypatch.undo()
     assert lab.run()["first"].state is None  # the block was read
     assert lab.lines("one") == ["new a"]
+
+
+@pytest.mark.parametrize("form", ["argument", "variable", "file"])
+def test_a_replay_gets_the_blocks_that_the_run_got(lab: Laboratory, form: str) -> None:
+    name = "0190a6f2-0000-7000-8000-00000000000a"
+    (lab.scripts / "copy.py").unlink()  # Python would import it instead of its own module
+    # A captured program registers itself in the home of its run.
+    text = f"""
+import os, sys
+from pathlib import Path
+from headwater.spark_listener.registry import Program, Registry
+Registry(Path(os.environ["HEADWATER_HOME"])).register(
+    Program(namespace="default", job="known", argv=sys.argv, script=__file__, script_sha256="", working_directory=""), {name!r})
+"""
+    script = lab.register("known", text + (PROGRAM if form != "file" else _LISTED), arguments=("--all",), environment={"TZ": "UTC"})
+    given = {"argument": "--new"} if form != "variable" else {"variable": "NEW"}
+    read = {**NEW, **given, **({"form": "file"} if form == "file" else {})}
+    lab.apply(_flow(first={**task("known", [], "one"), "inputs": [read], "capture": "coarse"}))
+    lab.add("raw", "1.txt", "a")
+    result = lab.run()["first"]
+    assert (result.state, result.error, lab.lines("one")) == ("complete", None, ["new a"])
+    program = lab.registry.program(name, "default", "known")
+    assert program is not None
+    raw, out = str(lab.data / "raw" / "1.txt"), ["--out", str(lab.data / "one" / "block=1")]
+    if form == "variable":
+        assert (program.argv, program.environment) == ([str(script), "--all", *out], {"TZ": "UTC", "NEW": raw})
+        return
+    argument, value, *rest = program.argv[2:]
+    assert (program.argv[:2], argument, rest) == ([str(script), "--all"], "--new", out)
+    assert (Path(value).read_text() if form == "file" else value + "\n") == raw + "\n"
+    other = lab.registry.program("0190a6f2-0000-7000-8000-00000000000b", "default", "known")
+    assert other is not None
+    assert other.argv == [str(script), "--all"]

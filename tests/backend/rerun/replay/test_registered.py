@@ -144,7 +144,7 @@ async def test_a_service_starts_a_kind_and_runs_no_script_of_a_request(replays, 
     await asyncio.gather(*replays._tasks.values())
     ended = await replays.get(TENANT, identifier)
     assert (marker.read_text(), ended.kind, ended.state) == ("x\n", "verify", ReplayState.FAILED)  # it wrote no output
-    assert "holds no Parquet, CSV or JSON file that could be compared" in ended.error
+    assert "holds no data file that could be compared" in ended.error
 
 
 async def test_a_source_that_is_newer_than_the_run_is_noted(replays, registry, script, tmp_path) -> None:
