@@ -33,6 +33,7 @@ class DefaultSettings:
     staged_bytes: int = 32 * 1024**3
     staged_hours: float = 48.0
     entry_seconds: float = 1800.0
+    trigger_days: float = 90
 
     @property
     def store_url(self) -> str:

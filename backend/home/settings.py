@@ -107,6 +107,9 @@ class Settings(BaseSettings):
     audit_days: float | None = Field(
         default=None, gt=0, description="Days that replicas keep lines in the audit log that they share; not set: for ever."
     )
+    trigger_days: float = Field(
+        default=90, ge=1, description="Days that the history of triggers is kept; the last ten causes of each trigger stay."
+    )
     prune_replaced_days: float | None = Field(
         default=None,
         ge=0,

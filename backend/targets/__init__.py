@@ -6,7 +6,7 @@ A caller names a target of the list, never an address. Only the operator decides
 from __future__ import annotations
 
 from headwater.backend.targets.mail import MailTarget, send_mail
-from headwater.backend.targets.settings import Targets, read_targets
+from headwater.backend.targets.settings import Targets, read_targets, read_usable_targets
 from headwater.backend.targets.webhook import DeliveryError, WebhookTarget, call_webhook
 
-__all__ = ["DeliveryError", "MailTarget", "Targets", "WebhookTarget", "call_webhook", "read_targets", "send_mail"]
+__all__ = ["DeliveryError", "MailTarget", "Targets", "WebhookTarget", "call_webhook", "read_targets", "read_usable_targets", "send_mail"]

@@ -26,6 +26,7 @@ class MailTarget:
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     is_private: bool = False
+    retry_seconds: float = 86_400.0
 
 
 class _Client(smtplib.SMTP):

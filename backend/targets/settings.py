@@ -5,6 +5,7 @@ name = "scheduler"
 url = "https://scheduler.example.com/hooks/headwater"
 secret_file = "scheduler-secret"     # requests are signed with its contents; relative to the home
 private = true                       # the host may have an address of a private network
+retry_hours = 24                     # how long a delivery is repeated while the receiver does not answer
 
 [[mail]]
 name = "team"
@@ -15,12 +16,15 @@ security = "starttls"                # or "tls", or "none"
 port = 587
 user = "headwater"
 password_file = "smtp-password"
+
+A target that is invalid disables only itself.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,61 +33,96 @@ from urllib.parse import urlsplit
 from headwater.backend.targets.mail import MailTarget
 from headwater.backend.targets.webhook import WebhookTarget
 from headwater.errors import ConfigurationError, NotFoundError
+from headwater.graph.storage.open_files import read_small_file
 
 T = TypeVar("T")
-_WEBHOOK = {"name", "url", "secret_file", "private"}
-_MAIL = {"name", "host", "port", "from", "to", "security", "user", "password_file", "private"}
+RETRY_HOURS = 24
+_WEBHOOK = {"name", "url", "secret_file", "private", "retry_hours"}
+_MAIL = {"name", "host", "port", "from", "to", "security", "user", "password_file", "private", "retry_hours"}
+_MOST_BYTES = 1024 * 1024
+_MOST_HOURS = 30 * 24
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The webhooks and the mail servers, by name."""
+    """The webhooks and the mail servers, by name. `faults` has the reason why a target cannot be used, by name."""
 
     webhooks: Mapping[str, WebhookTarget] = field(default_factory=dict)
     mails: Mapping[str, MailTarget] = field(default_factory=dict)
+    faults: Mapping[str, ConfigurationError] = field(default_factory=dict)
 
     def webhook(self, name: str) -> WebhookTarget:
         """Return a webhook.
 
         Raises:
             NotFoundError: the operator listed no webhook with this name.
+            ConfigurationError: the operator's description of the webhook is invalid.
         """
-        return _named(name, self.webhooks, "webhook")
+        return self._named(name, self.webhooks, "webhook")
 
     def any(self, name: str) -> WebhookTarget | MailTarget:
         """Return a webhook or a mail server. Raises like `webhook`."""
         known: dict[str, WebhookTarget | MailTarget] = {**self.webhooks, **self.mails}
-        return _named(name, known, "target")
+        return self._named(name, known, "target")
 
-
-def _named(name: str, known: Mapping[str, T], what: str) -> T:
-    if name not in known:
-        hint = f"There are {', '.join(sorted(known))}." if known else "The operator lists them in targets.toml of the home."
-        raise NotFoundError(f"There is no {what} {name!r}.", hint=hint)
-    return known[name]
+    def _named(self, name: str, known: Mapping[str, T], what: str) -> T:
+        if name in self.faults:
+            raise self.faults[name]
+        if name not in known:
+            hint = f"There are {', '.join(sorted(known))}." if known else "The operator lists them in targets.toml of the home."
+            raise NotFoundError(f"There is no {what} {name!r}.", hint=hint)
+        return known[name]
 
 
 def read_targets(path: Path) -> Targets:
-    """Read `targets.toml`. A missing file means that there are no targets.
+    """Read `targets.toml`, and check all targets. A missing file means that there are no targets.
 
     Raises:
-        ConfigurationError: the file, or a file with a secret, is invalid.
+        ConfigurationError: the file, a target, or a file with a secret is invalid.
+    """
+    targets = read_usable_targets(path)
+    for fault in targets.faults.values():
+        raise fault
+    return targets
+
+
+def read_usable_targets(path: Path) -> Targets:
+    """Read `targets.toml`. A target that is invalid is in `faults`, and the others can be used.
+
+    Raises:
+        ConfigurationError: the file is not a list of targets.
     """
     try:
-        stated = tomllib.loads(path.read_text(encoding="utf-8"))
+        stated = tomllib.loads(read_small_file(path, _MOST_BYTES).decode("utf-8"))
     except FileNotFoundError:
         return Targets()
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}.", hint="Correct it; docs/guide/triggers.md shows one.") from error
     if extra := sorted(set(stated) - {"webhook", "mail"}):
         raise _odd(path, f"{extra[0]} is not a kind of target")
-    webhooks = [_webhook(path, one) for one in _tables(path, stated, "webhook")]
-    mails = [_mail(path, one) for one in _tables(path, stated, "mail")]
-    names = [one.name for one in webhooks] + [one.name for one in mails]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise _odd(path, f"two targets are named {twice}")
-    return Targets({one.name: one for one in webhooks}, {one.name: one for one in mails})
+    faults: dict[str, ConfigurationError] = {}
+    webhooks = _read_each(path, stated, "webhook", _webhook, faults)
+    mails = _read_each(path, stated, "mail", _mail, faults)
+    counts = Counter(str(one.get("name")) for kind in ("webhook", "mail") for one in _tables(path, stated, kind))
+    for name in (name for name, count in counts.items() if count > 1):
+        faults[name] = _odd(path, f"two targets are named {name}")
+        webhooks.pop(name, None)
+        mails.pop(name, None)
+    return Targets(webhooks, mails, faults)
+
+
+def _read_each(
+    path: Path, stated: Mapping[str, Any], kind: str, read: Callable[[Path, Mapping[str, Any]], T], faults: dict[str, ConfigurationError]
+) -> dict[str, T]:
+    found: dict[str, T] = {}
+    for number, table in enumerate(_tables(path, stated, kind), start=1):
+        name = str(table.get("name") or f"{kind} number {number}")
+        try:
+            found[name] = read(path, table)
+        except ConfigurationError as error:
+            faults[name] = error
+    return found
 
 
 def _webhook(path: Path, stated: Mapping[str, Any]) -> WebhookTarget:
@@ -97,7 +136,10 @@ def _webhook(path: Path, stated: Mapping[str, Any]) -> WebhookTarget:
         is_whole = False
     if not is_whole or any(letter <= " " for letter in url):
         raise _odd(path, f"the url of {stated['name']} is not an http or https address without a user")
-    return WebhookTarget(str(stated["name"]), url, _secret(path, str(stated["secret_file"])), is_private=stated.get("private") is True)
+    return WebhookTarget(
+        str(stated["name"]), url, _secret(path, str(stated["secret_file"])), is_private=stated.get("private") is True,
+        retry_seconds=_retry_seconds(path, stated),
+    )  # fmt: skip
 
 
 def _mail(path: Path, stated: Mapping[str, Any]) -> MailTarget:
@@ -110,11 +152,18 @@ def _mail(path: Path, stated: Mapping[str, Any]) -> MailTarget:
     port = stated.get("port", _PORTS[security])
     if not isinstance(port, int) or not 0 < port < 65536:
         raise _odd(path, f"port of {stated['name']} is {port!r}")
-    password = _secret(path, str(stated["password_file"])).decode() if "password_file" in stated else None
+    password = _text(path, str(stated["password_file"])) if "password_file" in stated else None
     return MailTarget(
         str(stated["name"]), str(stated["host"]), port, security, str(stated["from"]), tuple(to), stated.get("user"), password,
-        is_private=stated.get("private") is True,
+        is_private=stated.get("private") is True, retry_seconds=_retry_seconds(path, stated),
     )  # fmt: skip
+
+
+def _retry_seconds(path: Path, stated: Mapping[str, Any]) -> float:
+    hours = stated.get("retry_hours", RETRY_HOURS)
+    if isinstance(hours, bool) or not isinstance(hours, int | float) or not 0 <= hours <= _MOST_HOURS:
+        raise _odd(path, f"retry_hours of {stated['name']} is {hours!r}, not a number from 0 to {_MOST_HOURS}")
+    return hours * 3600.0
 
 
 def _tables(path: Path, stated: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
@@ -126,7 +175,7 @@ def _tables(path: Path, stated: Mapping[str, Any], kind: str) -> list[Mapping[st
 
 def _check_keys(path: Path, stated: Mapping[str, Any], known: set[str], needed: tuple[str, ...]) -> None:
     if missing := [name for name in needed if not stated.get(name)]:
-        raise _odd(path, f"a target has no {missing[0]}")
+        raise _odd(path, f"the target {stated.get('name') or 'without a name'} has no {missing[0]}")
     if extra := sorted(set(stated) - known):
         raise _odd(path, f"{stated['name']} has {extra[0]}, which no target has")
 
@@ -134,12 +183,19 @@ def _check_keys(path: Path, stated: Mapping[str, Any], known: set[str], needed: 
 def _secret(path: Path, name: str) -> bytes:
     file = path.parent / name
     try:
-        secret = file.read_bytes().strip()
+        secret = read_small_file(file, _MOST_BYTES).strip()
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be read: {error.strerror}.", hint=f"{path.name} names it.") from error
     if len(secret) < 8:
         raise _odd(path, f"the secret in {name} has fewer than 8 bytes")
     return secret
+
+
+def _text(path: Path, name: str) -> str:
+    try:
+        return _secret(path, name).decode("utf-8")
+    except UnicodeDecodeError:
+        raise _odd(path, f"the text in {name} is not UTF-8") from None
 
 
 def _odd(path: Path, reason: str) -> ConfigurationError:

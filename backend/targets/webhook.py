@@ -31,12 +31,16 @@ class DeliveryError(HeadwaterError):
 
 @dataclass(frozen=True, slots=True)
 class WebhookTarget:
-    """A webhook. If `is_private` is true, its host may have an address of a private network."""
+    """A webhook. If `is_private` is true, its host may have an address of a private network.
+
+    A delivery is repeated for `retry_seconds` while the receiver does not answer.
+    """
 
     name: str
     url: str
     secret: bytes = field(repr=False)
     is_private: bool = False
+    retry_seconds: float = 86_400.0
 
 
 class _Connection(http.client.HTTPConnection):

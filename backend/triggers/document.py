@@ -32,7 +32,8 @@ def describe_action(definition: Definition) -> str:
 def definition_document(definition: Definition, *, has_values: bool = True) -> dict[str, Any]:
     """Return a definition in the form that people write. Names are replaced by ids.
 
-    Predicates may contain values of records, so they are included only if `has_values` is true.
+    Predicates may contain values of records, so they are included only if `has_values` is true. Otherwise `hidden` names the parts that
+    are left out. A definition with `hidden` cannot be used to create a trigger, which would wait for less than the original.
     """
     condition, limits = definition.condition, definition.limits
     members: list[Any] = [{member.kind: _parts(member.parts, has_values=has_values)} for member in condition.members]
@@ -91,4 +92,6 @@ def _parts(parts: Mapping[str, Any], *, has_values: bool) -> dict[str, Any]:
         return {"job": parts["jobs"][0], "state": parts["state"]}
     if "trigger" in parts:
         return {"name": parts["name"]}
-    return {name: part for name, part in parts.items() if has_values or name not in _PREDICATES}
+    hidden = [] if has_values else [name for name in _PREDICATES if parts.get(name) is not None]
+    shown = {name: part for name, part in parts.items() if name not in hidden}
+    return {**shown, "hidden": hidden} if hidden else shown

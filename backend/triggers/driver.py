@@ -70,7 +70,7 @@ class TriggerDriver:
         from headwater.backend.triggers.evaluator import Evaluator
         from headwater.backend.triggers.permissions import Permissions
         from headwater.backend.triggers.runner import Runner
-        from headwater.backend.triggers.turn import take_turn
+        from headwater.backend.triggers.turn import Pruning, take_turn
 
         settings = self._workspace.settings
         store = await asyncio.to_thread(open_store, settings)
@@ -80,12 +80,13 @@ class TriggerDriver:
         records = TenantRecords(self._workspace)
         runner = Runner(store, Site(replace(self._workspace, graph=graph)), permissions)
         evaluator = Evaluator(store, self._workspace.log, graph, records.of, permissions.refusal)
+        pruning = Pruning(store, settings.trigger_days)
         try:
             await graph.open()
             while not self._stopping:
                 self._woken.clear()
                 try:
-                    did = await take_turn(store, evaluator, runner)
+                    did = await take_turn(store, evaluator, runner, pruning)
                 except HeadwaterError as error:  # running actions continue
                     self.state = f"failed: {error}"
                     _log.warning("triggers wait: %s", error)

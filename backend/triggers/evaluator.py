@@ -17,7 +17,8 @@ from headwater.backend.triggers.conditions import KINDS
 from headwater.backend.triggers.facts import EntryFacts, facts_of, version_fact
 from headwater.backend.triggers.model import UNEVALUATED, Fact, FactKind, Trigger, TriggerState
 from headwater.backend.triggers.store import TriggerStore
-from headwater.backend.triggers.store.causes import CHECK_ATTEMPTS, Check, Match
+from headwater.backend.triggers.store.cause_writer import Match
+from headwater.backend.triggers.store.causes import CHECK_ATTEMPTS, Check
 from headwater.errors import HeadwaterError
 from headwater.graph.model import EdgeKind, NodeKind, parse_id
 from headwater.graph.model import node_id as make_id
@@ -123,7 +124,7 @@ class Evaluator:
             return
         if (refusal := await asyncio.to_thread(self._refusal, check.trigger)) is not None:
             await asyncio.to_thread(partial(self._store.causes.settle, check, is_met=False, reason=refusal))
-            await asyncio.to_thread(self._store.definitions.set_state, check.trigger, TriggerState.STOPPED, refusal)
+            await asyncio.to_thread(self._store.definitions.stop, check.trigger, refusal)
             return
         from headwater.backend.triggers.new_rows import selects_new_row  # DuckDB loads with it
 

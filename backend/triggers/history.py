@@ -27,7 +27,7 @@ from headwater.backend.workspace import Workspace
 from headwater.errors import InvalidQueryError
 
 MOST_ENTRIES = 100_000  # limit of log entries in a period
-MOST_INSTANTS = 10_000
+MOST_INSTANTS = 10_000  # limit of tested instants of time conditions
 _PAGE = 1_000
 
 
@@ -64,7 +64,7 @@ async def rehearse(
         )
         _insert(database, trigger)
         entries, notes = await asyncio.to_thread(_entries, workspace, tenant, since, until)
-        await _play(workspace, records, tenant, store, clock, entries, [*wanted, trigger], until)
+        notes += await _play(workspace, records, tenant, store, clock, entries, [*wanted, trigger], until)
         found = await asyncio.to_thread(lambda: store.causes.of(trigger.id, first=1_000_000))
         return Rehearsal(sorted(found, key=lambda cause: (cause.at, cause.id)), len(entries), notes)
     finally:
@@ -118,7 +118,8 @@ async def _play(
     entries: Sequence[Entry],
     triggers: Sequence[Trigger],
     until: float,
-) -> None:
+) -> list[str]:
+    """Process the entries and instants of a period, and return notes about instants that are left out."""
     evaluator = Evaluator(store, workspace.log, workspace.graph, records.of)
     instants = [(due, trigger.id, place) for trigger in triggers for place, due in _first_instants(trigger, clock.now)]
     heapq.heapify(instants)
@@ -140,7 +141,14 @@ async def _play(
         await tick(at)
         clock.now = at
         await evaluator.rehearse_entry(tenant, entry)
-    await tick(math.nextafter(until, 0.0))  # the end is not in the period
+    end = math.nextafter(until, 0.0)  # the end is not in the period
+    await tick(end)
+    if instants and instants[0][0] <= end:
+        missing = datetime.fromtimestamp(instants[0][0], UTC).isoformat(timespec="seconds")
+        return [
+            f"Only the first {MOST_INSTANTS:,} times of the clock were tested. Times from {missing} on are missing: test a shorter period."
+        ]
+    return []
 
 
 def _first_instants(trigger: Trigger, since: float) -> list[tuple[int, float]]:

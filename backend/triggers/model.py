@@ -112,7 +112,10 @@ class TriggerState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A stored trigger. Log entries up to the offset `since` do not fire it. The module `owners` describes the form of `owner`."""
+    """A stored trigger. Log entries up to the offset `since` do not fire it. The module `owners` describes the form of `owner`.
+
+    `workflow` is the name of the workflow whose file declares the trigger, or None.
+    """
 
     id: str
     tenant: str
@@ -123,6 +126,7 @@ class Trigger:
     created: float
     since: int
     last_fired: float | None
+    workflow: str | None = None
 
     @property
     def name(self) -> str:

@@ -1,14 +1,15 @@
 """Evaluates predicates over the new rows of a version. Predicates are parsed first, and files are read below the data roots only.
 
 Without a capture, the new rows are the rows of the files that were written since the run began. If files of a version no longer exist,
-evaluation fails and never answers "no row".
+evaluation fails and never answers "no row". The clocks of the file system and of the producer may differ: if no file is as new as the run,
+evaluation fails, too.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 import duckdb
 
@@ -41,7 +42,7 @@ async def check_predicate(graph: GraphStore, records: AssociationStore, tenant: 
             found = await find_dataset(session, graph, dataset)
             await asyncio.to_thread(_bind, session, found, where)
         except (SourceChangedError, UnsupportedError, NoParquetError, OSError):
-            pass
+            pass  # no file can be read yet
         except HeadwaterError as error:
             if getattr(error, "field", None) == "where":
                 raise
@@ -49,7 +50,7 @@ async def check_predicate(graph: GraphStore, records: AssociationStore, tenant: 
             return
         check_syntax(session.database, where)
         names = list_column_names(session.database, where)
-        if columns and (unknown := sorted(names - {column.lower() for column in columns})):
+        if columns and page.cursor is None and (unknown := sorted(names - {column.lower() for column in columns})):
             reason = duckdb.BinderException(f'Binder Error: Referenced column "{unknown[0]}" not found')
             raise explain_error(reason, where, columns)
 
@@ -92,21 +93,36 @@ def _selects(session: Session, records: AssociationStore, dataset: Dataset, fact
                 hint="Another run replaced them before the predicate was evaluated.",
             )
     else:
-        files = _since(listed, began)
+        files = _since(listed, began, dataset)
     if not files:
-        return False
+        return False  # a captured run that wrote no file
     table = select_records(session, shape, keep_readable_files(session, files), predicate=where, rows=())
     if session.incomplete:
         raise UnsupportedError("; ".join(f"{entry.what}: {entry.reason}" for entry in session.incomplete))
     return session.count_rows(table) > 0
 
 
-def _since(files: Sequence[KnownFile], began: str) -> list[KnownFile]:
+def _since(files: Sequence[KnownFile], began: str, dataset: Dataset) -> list[KnownFile]:
     """Return the files written since a run began, or all files if the beginning is unknown.
 
     Times are compared in whole seconds, because some file systems store no finer times.
+
+    Raises:
+        SourceChangedError: there is no such file, so the new rows are unknown.
     """
+    if not files:
+        raise SourceChangedError(
+            f"{dataset.name} has no files now, so the new rows are unknown.", hint="Another run replaced them, or the run wrote none."
+        )
     if not began:
         return list(files)
     start = int(datetime.fromisoformat(began).timestamp()) * 1_000
-    return [file for file in files if file.block.modified >= start]
+    found = [file for file in files if file.block.modified >= start]
+    if not found:
+        latest = datetime.fromtimestamp(max(file.block.modified for file in files) / 1_000, UTC).isoformat(timespec="seconds")
+        raise SourceChangedError(
+            f"No file of {dataset.name} is as new as the run, which began at {began} by the clock of its machine."
+            f" The newest file is of {latest}.",
+            hint="The run wrote no file, or the clock of its machine runs ahead. Record capture makes the new rows known.",
+        )
+    return found

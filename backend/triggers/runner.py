@@ -14,8 +14,9 @@ from functools import partial
 from uuid import uuid4
 
 from headwater.backend.audit.log import append_line
+from headwater.backend.targets.settings import RETRY_HOURS
 from headwater.backend.triggers.actions import ACTIONS, Order, Site
-from headwater.backend.triggers.model import Execution, ExecutionState, Trigger, TriggerState
+from headwater.backend.triggers.model import Execution, ExecutionState, Trigger
 from headwater.backend.triggers.permissions import Permissions
 from headwater.backend.triggers.store import TriggerStore
 from headwater.backend.triggers.store.executions import LEASE, Claim
@@ -23,7 +24,7 @@ from headwater.errors import HeadwaterError, UnavailableError
 
 ATTEMPTS = 5
 _MOST = 16  # limit of executions in this process at once
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between two attempts
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 900.0  # seconds between two attempts
 _RENEWED = LEASE / 5
 _LONGEST = 2_000  # limit of stored characters of an error
 _log = logging.getLogger("headwater.triggers")
@@ -91,7 +92,18 @@ class Runner:
 
     def _may_repeat(self, trigger: Trigger, execution: Execution) -> bool:
         action = ACTIONS.get(trigger.definition.action.kind)
-        return action is not None and action.repeats and execution.attempt < ATTEMPTS
+        return action is not None and action.repeats and self._has_time(trigger, execution)
+
+    def _has_time(self, trigger: Trigger, execution: Execution, pause: float = 0.0) -> bool:
+        """Whether another attempt may start after a pause: there were few attempts, or the time for repetitions is not over."""
+        if execution.attempt < ATTEMPTS:
+            return True
+        stated = trigger.definition.action
+        try:
+            seconds = ACTIONS[stated.kind].retry_seconds(stated.parts, self._site)
+        except HeadwaterError as error:
+            seconds = RETRY_HOURS * 3600.0 if error.transient else 0.0
+        return time.time() + pause - execution.created < seconds
 
     async def _run(self, claim: Claim) -> None:
         execution, trigger, cause = claim.execution, claim.trigger, claim.cause
@@ -131,16 +143,17 @@ class Runner:
             return True
         await asyncio.to_thread(partial(line, decision="refused", who=str(trigger.owner.get("name")), reason=refusal))
         await asyncio.to_thread(self._store.executions.drop, claim, self.holder, refusal)
-        await asyncio.to_thread(self._store.definitions.set_state, trigger, TriggerState.STOPPED, refusal)
+        await asyncio.to_thread(self._store.definitions.stop, trigger, refusal)
         return False
 
     async def _fail(self, claim: Claim, error: HeadwaterError) -> None:
-        if error.transient and claim.execution.attempt < ATTEMPTS:
-            pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (claim.execution.attempt - 1))
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(claim.execution.attempt - 1, 20))
+        if error.transient and await asyncio.to_thread(self._has_time, claim.trigger, claim.execution, pause):
             with suppress(UnavailableError):
                 await asyncio.to_thread(self._store.executions.postpone, claim.execution, self.holder, pause, str(error)[:_LONGEST])
             return
-        await self._end(claim, ExecutionState.FAILED, error=str(error)[:_LONGEST])
+        attempts = f" It was given up after {claim.execution.attempt} attempts." if error.transient else ""
+        await self._end(claim, ExecutionState.FAILED, error=f"{str(error)[:_LONGEST]}{attempts}")
 
     async def _cut_off(self, claim: Claim) -> None:
         execution = claim.execution

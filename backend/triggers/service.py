@@ -50,8 +50,8 @@ class Triggers:
         self._store = store
         self._site = site
 
-    async def create(self, tenant: str, document: Mapping[str, Any], owner: Mapping[str, Any]) -> Trigger:
-        """Check and store a trigger. Earlier events do not fire it.
+    async def create(self, tenant: str, document: Mapping[str, Any], owner: Mapping[str, Any], *, workflow: str | None = None) -> Trigger:
+        """Check and store a trigger. Earlier events do not fire it. `workflow` is the workflow whose file declares the trigger.
 
         Raises:
             HeadwaterError: a part of the document is invalid, or the trigger would fire itself.
@@ -59,7 +59,8 @@ class Triggers:
         definition = await self._checked(tenant, document)
         await check_cycles(self._graph, tenant, definition, await self.all(tenant))
         since = await asyncio.to_thread(self._site.workspace.log.latest, tenant)
-        return await asyncio.to_thread(partial(self._store.definitions.create, tenant, definition, owner, since=since))
+        create = partial(self._store.definitions.create, tenant, definition, owner, since=since, workflow=workflow)
+        return await asyncio.to_thread(create)
 
     async def check(self, tenant: str, document: Mapping[str, Any]) -> Definition:
         """Parse and check a definition. Raises like `create`, but does not look for cycles."""

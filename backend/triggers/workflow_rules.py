@@ -36,17 +36,21 @@ def rule_problems(workflow: Workflow) -> list[HeadwaterError]:
 async def apply_rules(triggers: Triggers, tenant: str, workflow: Workflow, owner: Mapping[str, Any]) -> list[str]:
     """Create, change and remove triggers until they match a workflow's rules, and return their names.
 
-    An unchanged trigger keeps its history.
+    An unchanged trigger keeps its history. Triggers that people made are never changed, whatever their names are.
 
     Raises:
+        InvalidInputError: a person made a trigger with the name of a rule. Nothing is applied.
         HeadwaterError: a rule is invalid. The rules before it are applied.
     """
     wanted = {f"{workflow.name}.{rule.name}": rule for rule in workflow.triggers.values()}
-    present = {
-        trigger.name: trigger
-        for trigger in await triggers.all(tenant)
-        if trigger.definition.action.kind == "workflow" and trigger.name.startswith(f"{workflow.name}.")
-    }
+    known = {trigger.name: trigger for trigger in await triggers.all(tenant)}
+    present = {name: trigger for name, trigger in known.items() if trigger.workflow == workflow.name}
+    if taken := sorted(name for name in wanted if name in known and name not in present):
+        raise InvalidInputError(
+            f"The workflow {workflow.name} declares the trigger {taken[0]}, and somebody made a trigger with this name.",
+            field=f"triggers.{wanted[taken[0]].name}",
+            hint=f"Rename the rule, or remove that trigger first: headwater triggers remove {taken[0]}",
+        )
     for name in present.keys() - wanted.keys():
         await triggers.remove(tenant, name)
     for name, rule in wanted.items():
@@ -55,7 +59,7 @@ async def apply_rules(triggers: Triggers, tenant: str, workflow: Workflow, owner
             if definition_document(await triggers.check(tenant, document)) == definition_document(present[name].definition):
                 continue
             await triggers.remove(tenant, name)
-        await triggers.create(tenant, document, owner)
+        await triggers.create(tenant, document, owner, workflow=workflow.name)
     return list(wanted)
 
 

@@ -41,6 +41,20 @@ class Identity(NamedTuple):
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
+def read_small_file(path: Path, most: int) -> bytes:
+    """Return the contents of a regular file that an operator named. Links are followed.
+
+    Raises:
+        OSError: the file cannot be read, is not a regular file, or has more than `most` bytes.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:  # opening a pipe would wait for a writer
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        if len(data := file.read(most + 1)) > most:
+            raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+    return data
+
+
 def open_resolved(path: Path) -> int:
     """Open the regular file at an absolute path that holds no link.
 

@@ -11,11 +11,13 @@ registered programs, and connect only to places in `targets.toml`.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
-from headwater.backend.targets import Targets, read_targets
+from headwater.backend.targets import Targets, read_usable_targets
 from headwater.backend.triggers.conditions import NameLookup
 from headwater.backend.triggers.model import Fact, FactKind
 from headwater.backend.workspace import Workspace
@@ -23,6 +25,7 @@ from headwater.graph.access.scopes import Scope
 from headwater.graph.stores import GraphStore
 
 PARENT = "headwater-triggers"  # the job that is the parent of each started run is in this namespace
+_log = logging.getLogger("headwater.triggers")
 CAUSE = "@cause"  # a definition names the dataset of the cause so
 
 
@@ -51,7 +54,17 @@ class Site:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def targets(self) -> Targets:
-        return read_targets(self.workspace.home.targets)
+        """Return the targets of the home. A warning names each target that cannot be used."""
+        targets = read_usable_targets(self.workspace.home.targets)
+        for fault in targets.faults.values():
+            _warn(fault.message)
+        return targets
+
+
+@lru_cache(1_000)
+def _warn(message: str) -> None:
+    """Log a warning once."""
+    _log.warning("%s The other targets can be used.", message)
 
 
 class Action(Protocol):
@@ -59,6 +72,9 @@ class Action(Protocol):
 
     repeats: bool
     """Whether an attempt that was cut off may run again: the receiver can tell a repetition by the key."""
+
+    def retry_seconds(self, parts: Mapping[str, Any], site: Site) -> float:
+        """Return how long the action is repeated after transient errors, counted from its cause. Zero means five attempts."""
 
     async def check(self, stated: Mapping[str, Any], known: NameLookup, site: Site, tenant: str) -> Mapping[str, Any]:
         """Check the parameters that a person states for the action, and return the parameters to store.

@@ -9,7 +9,7 @@ from typing import Any
 
 from headwater.backend.targets import MailTarget, call_webhook, send_mail
 from headwater.backend.triggers.actions.action import Order, Site
-from headwater.backend.triggers.actions.webhook import document_of
+from headwater.backend.triggers.actions.webhook import document_of, target_of
 from headwater.backend.triggers.conditions import NameLookup
 from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
 from headwater.backend.triggers.model import FactKind, instant
@@ -26,6 +26,9 @@ class Notify:
         parts = {"target": targets.any(text_of(stated, "target", "notify")).name}
         return parts | ({"text": text_of(stated, "text", "notify")[:2_000]} if "text" in stated else {})
 
+    def retry_seconds(self, parts: Mapping[str, Any], site: Site) -> float:
+        return target_of(site, parts["target"]).retry_seconds
+
     def needs(self, parts: Mapping[str, Any]) -> frozenset[Scope]:  # noqa: ARG002
         return frozenset({Scope.REPLAY})
 
@@ -33,8 +36,7 @@ class Notify:
         return True
 
     async def run(self, parts: Mapping[str, Any], order: Order, site: Site) -> str:
-        targets = await asyncio.to_thread(site.targets)
-        target = targets.any(parts["target"])
+        target = await asyncio.to_thread(target_of, site, parts["target"])
         text = "\n".join([parts.get("text", f"The trigger {order.trigger} fired."), "", *map(_line, order.facts)])
         if isinstance(target, MailTarget):
             await asyncio.to_thread(partial(send_mail, target, f"Headwater: {order.trigger}", text, key=order.key))

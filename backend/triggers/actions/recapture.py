@@ -26,6 +26,9 @@ class Recapture:
         text = text_of(stated, "dataset", "recapture")
         return {"dataset": text if text == CAUSE else await known.dataset(text, "recapture.dataset")}
 
+    def retry_seconds(self, parts: Mapping[str, Any], site: Site) -> float:  # noqa: ARG002
+        return 0.0
+
     def needs(self, parts: Mapping[str, Any]) -> frozenset[Scope]:  # noqa: ARG002
         return frozenset({Scope.REPLAY})
 

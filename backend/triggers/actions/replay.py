@@ -51,6 +51,9 @@ class ReplayAction:
             await site.workspace.replays().plan_kind(tenant, kind=parts["kind"], request=request, is_kept=False)
         return parts
 
+    def retry_seconds(self, parts: Mapping[str, Any], site: Site) -> float:  # noqa: ARG002
+        return 0.0
+
     def needs(self, parts: Mapping[str, Any]) -> frozenset[Scope]:
         return frozenset({Scope.REPLAY, Scope.RECORDS} if "where" in parts or "set" in parts else {Scope.REPLAY})
 

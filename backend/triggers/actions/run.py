@@ -43,6 +43,9 @@ class Run:
         check(_invocation(_program(site.workspace.registry, parts)))
         return parts
 
+    def retry_seconds(self, parts: Mapping[str, Any], site: Site) -> float:  # noqa: ARG002
+        return 0.0
+
     def needs(self, parts: Mapping[str, Any]) -> frozenset[Scope]:  # noqa: ARG002
         return frozenset({Scope.REPLAY})
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from headwater.backend.targets import call_webhook
+from headwater.backend.targets import MailTarget, WebhookTarget, call_webhook
 from headwater.backend.triggers.actions.action import PARENT, Order, Site
 from headwater.backend.triggers.conditions import NameLookup
 from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
 from headwater.backend.triggers.model import FactKind, instant
+from headwater.errors import ConfigurationError, NotFoundError, UnavailableError
 from headwater.graph.access.scopes import Scope
 from headwater.graph.stores import GraphStore
 
@@ -24,6 +25,9 @@ class Webhook:
         target = await asyncio.to_thread(site.targets)
         return {"target": target.webhook(text_of(stated, "target", "webhook")).name}
 
+    def retry_seconds(self, parts: Mapping[str, Any], site: Site) -> float:
+        return target_of(site, parts["target"]).retry_seconds
+
     def needs(self, parts: Mapping[str, Any]) -> frozenset[Scope]:  # noqa: ARG002
         return frozenset({Scope.REPLAY})
 
@@ -31,8 +35,8 @@ class Webhook:
         return True
 
     async def run(self, parts: Mapping[str, Any], order: Order, site: Site) -> str:
-        targets = await asyncio.to_thread(site.targets)
-        send = partial(call_webhook, targets.webhook(parts["target"]), document_of(order), key=order.key)
+        target = await asyncio.to_thread(webhook_of, site, parts["target"])
+        send = partial(call_webhook, target, document_of(order), key=order.key)
         return f"the webhook {parts['target']} answered {await asyncio.to_thread(send)}"
 
     async def effects(self, parts: Mapping[str, Any], graph: GraphStore, tenant: str) -> Sequence[tuple[FactKind, str]]:  # noqa: ARG002
@@ -40,6 +44,27 @@ class Webhook:
 
     def describe(self, parts: Mapping[str, Any]) -> str:
         return f"call the webhook {parts['target']}"
+
+
+def target_of(site: Site, name: str) -> WebhookTarget | MailTarget:
+    """Return a target for a delivery.
+
+    Raises:
+        UnavailableError: the list of targets is invalid at the moment. The operator may be writing it.
+        NotFoundError: the operator removed the target.
+    """
+    try:
+        return site.targets().any(name)
+    except ConfigurationError as error:
+        raise UnavailableError(error.message, hint=f"{error.hint} The delivery waits for it.") from error
+
+
+def webhook_of(site: Site, name: str) -> WebhookTarget:
+    """Return a webhook for a delivery. Raises like `target_of`."""
+    target = target_of(site, name)
+    if isinstance(target, MailTarget):
+        raise NotFoundError(f"There is no webhook {name!r}.", hint="The target with this name is for mail.")
+    return target
 
 
 def document_of(order: Order) -> dict[str, Any]:

@@ -44,6 +44,9 @@ class WorkflowAction:
             )
         return {"name": workflow.name, "tasks": tasks, "writes": _datasets(workflow, tasks)}
 
+    def retry_seconds(self, parts: Mapping[str, Any], site: Site) -> float:  # noqa: ARG002
+        return 0.0
+
     def needs(self, parts: Mapping[str, Any]) -> frozenset[Scope]:  # noqa: ARG002
         return frozenset({Scope.REPLAY})
 

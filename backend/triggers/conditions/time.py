@@ -7,7 +7,9 @@ change, and an instant that occurs twice runs once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice, takewhile
@@ -20,7 +22,9 @@ from headwater.backend.triggers.model import Fact, FactKind
 from headwater.errors import InvalidInputError
 
 MISSED = ("once", "skip", "all")
-_FIELDS = 5  # number of fields in a cron expression
+_FIELDS = {"minute": 59, "hour": 23, "day of the month": 31, "month": 12, "day of the week": 7}  # with their largest values
+_EXTENSION = re.compile(r"(?<![A-Z])\d*LW?(?![A-Z])|\d*#\d*|\?|(?<![A-Z])\d+W")
+_LOCAL_ZONES = frozenset({"localtime", "posixrules", "Factory"})
 _LEAST = 1.0  # seconds between two instants
 GRACE = 60.0  # seconds after which an instant counts as missed
 MOST_AT_ONCE = 1_000  # limit of missed instants
@@ -114,15 +118,36 @@ def _no_cron(expression: str, reason: str) -> InvalidInputError:
     return InvalidInputError(f"{expression!r} is not a cron expression: {reason}.", field="time.cron", hint=hint)
 
 
+def _check_cron(expression: str) -> None:
+    """Refuse what cronsim accepts and cron does not have, or what has no effect: `L`, `LW`, `5L`, `5#2`, a sixth field, and `*/99`."""
+    parts = expression.upper().split()
+    if len(parts) != len(_FIELDS):  # cronsim reads a sixth field as seconds
+        raise _no_cron(expression, "Wrong number of fields")
+    for (field, largest), part in zip(_FIELDS.items(), parts, strict=True):
+        for term in part.split(","):
+            if extension := _EXTENSION.search(term):
+                raise _no_cron(expression, f"{extension[0]} in the field {field} is an extension, which cron does not have")
+            step = term.partition("/")[2]
+            if step.isdecimal() and int(step) > largest:
+                raise _no_cron(expression, f"the step {step} in the field {field} is larger than {largest}")
+
+
+def _zone(name: str) -> ZoneInfo:
+    """Return a time zone. Names that mean another zone on another machine are refused."""
+    problem = f"There is no time zone {name!r}."
+    if name in _LOCAL_ZONES or name.startswith(("posix/", "right/")):
+        problem = f"The zone {name!r} depends on the machine, or counts leap seconds."
+    else:
+        with suppress(ValueError, OSError, KeyError):  # ZoneInfoNotFoundError is a KeyError
+            return ZoneInfo(name)
+    raise InvalidInputError(problem, field="time.zone", hint="For example Europe/Berlin, or UTC.")
+
+
 def _of_cron(expression: str, zone: str, after: float, *, backward: bool = False) -> Iterator[float]:
     from cronsim import CronSim, CronSimError
 
-    if len(expression.split()) != _FIELDS:  # cronsim reads a sixth field as seconds
-        raise _no_cron(expression, "Wrong number of fields")
-    try:
-        local = datetime.fromtimestamp(after, UTC).astimezone(ZoneInfo(zone))
-    except (ValueError, OSError, KeyError):  # ZoneInfoNotFoundError is a KeyError
-        raise InvalidInputError(f"There is no time zone {zone!r}.", field="time.zone", hint="For example Europe/Berlin, or UTC.") from None
+    _check_cron(expression)
+    local = datetime.fromtimestamp(after, UTC).astimezone(_zone(zone))
     try:
         instants = CronSim(expression, local, reverse=backward)
     except CronSimError as error:

@@ -22,8 +22,8 @@ class Definitions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, tenant: str, definition: Definition, owner: Mapping[str, Any], *, since: int) -> Trigger:
-        """Store a trigger. Log entries up to the offset `since` do not fire it.
+    def create(self, tenant: str, definition: Definition, owner: Mapping[str, Any], *, since: int, workflow: str | None = None) -> Trigger:
+        """Store a trigger. Log entries up to the offset `since` do not fire it. `workflow` is the workflow that declares it.
 
         Raises:
             InvalidInputError: another trigger has this name.
@@ -39,7 +39,7 @@ class Definitions:
             if not connection.run("SELECT 1 FROM trigger_definition WHERE tenant = :tenant LIMIT 1", tenant=tenant) and since > number:
                 # Entries before the first trigger are never needed.
                 connection.run("UPDATE trigger_lock SET number = :since WHERE tenant = :tenant", since=since, tenant=tenant)
-            made = Trigger(uuid4().hex, tenant, definition, owner, TriggerState.ACTIVE, None, connection.now(), since, None)
+            made = Trigger(uuid4().hex, tenant, definition, owner, TriggerState.ACTIVE, None, connection.now(), since, None, workflow)
             insert(connection, made)
         return made
 
@@ -69,25 +69,40 @@ class Definitions:
         self, trigger: Trigger, state: TriggerState, reason: str | None = None, *, since: int | None = None,
         owner: Mapping[str, Any] | None = None,
     ) -> Trigger:  # fmt: skip
-        """Change the state of a trigger. If `since` is given, events up to that offset and up to now do not fire it."""
+        """Change the state of a trigger. If `since` is given, events up to that offset and up to now do not fire it.
+
+        Without `owner`, the stored owner stays: `trigger` may be older than the last change of it.
+        """
         with self._database.transaction() as connection:
             lock_tenant(connection, trigger.tenant)
-            connection.run(
-                "UPDATE trigger_definition SET state = :state, reason = :reason, owner = :owner, since = :since WHERE id = :id",
-                state=str(state), reason=reason, owner=json.dumps(dict(owner or trigger.owner)), id=trigger.id,
-                since=trigger.since if since is None else since,
+            changed = connection.run(
+                "UPDATE trigger_definition SET state = :state, reason = :reason, owner = coalesce(:owner, owner),"
+                " since = coalesce(:since, since) WHERE id = :id RETURNING 1",
+                state=str(state), reason=reason, owner=json.dumps(dict(owner)) if owner is not None else None, since=since, id=trigger.id,
             )  # fmt: skip
-            if since is not None:
+            if changed and since is not None:
                 _forget_progress(connection, trigger.id)
                 _set_clocks(connection, trigger)
         return self.get(trigger.tenant, trigger.id)
+
+    def stop(self, trigger: Trigger, reason: str) -> bool:
+        """Stop an active trigger whose owner lost a right. Returns False if it has another owner or state by now."""
+        with self._database.transaction() as connection:
+            lock_tenant(connection, trigger.tenant)
+            rows = connection.run(
+                "UPDATE trigger_definition SET state = 'stopped', reason = :reason"
+                " WHERE id = :id AND state = 'active' AND owner = :owner RETURNING 1",
+                reason=reason, id=trigger.id, owner=json.dumps(dict(trigger.owner)),
+            )  # fmt: skip
+        return bool(rows)
 
     def remove(self, trigger: Trigger) -> None:
         """Remove a trigger with its causes and its waiting executions. Running executions are not ended."""
         with self._database.transaction() as connection:
             lock_tenant(connection, trigger.tenant)
             _forget_progress(connection, trigger.id)
-            connection.run("DELETE FROM trigger_cause WHERE trigger_id = :id", id=trigger.id)
+            for table in ("trigger_cause", "trigger_past"):
+                connection.run(f"DELETE FROM {table} WHERE trigger_id = :id", id=trigger.id)
             connection.run("DELETE FROM trigger_execution WHERE trigger_id = :id AND state <> 'running'", id=trigger.id)
             connection.run("DELETE FROM trigger_definition WHERE id = :id", id=trigger.id)
 
@@ -95,10 +110,11 @@ class Definitions:
 def insert(connection: Connection, trigger: Trigger) -> None:
     """Store a trigger, and set the clocks of its time conditions."""
     connection.run(
-        "INSERT INTO trigger_definition (id, tenant, name, document, owner, state, created, since)"
-        " VALUES (:id, :tenant, :name, :document, :owner, :state, :created, :since)",
+        "INSERT INTO trigger_definition (id, tenant, name, document, owner, state, created, since, workflow)"
+        " VALUES (:id, :tenant, :name, :document, :owner, :state, :created, :since, :workflow)",
         id=trigger.id, tenant=trigger.tenant, name=trigger.name, document=document_of(trigger.definition),
         owner=json.dumps(dict(trigger.owner)), state=str(trigger.state), created=trigger.created, since=trigger.since,
+        workflow=trigger.workflow,
     )  # fmt: skip
     _set_clocks(connection, trigger)
 

@@ -6,8 +6,9 @@ execution then runs again if its action may be repeated, and is interrupted othe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import sample
 
 from headwater.backend.triggers.model import Cause, Execution, ExecutionState, Trigger
@@ -20,7 +21,7 @@ INTERRUPTED = "The process that ran it ended before its end."
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An execution that a process may run now, with its trigger and cause."""
+    """An execution that a process may run now, with its trigger and cause. The trigger's owner is the owner at the time of the cause."""
 
     execution: Execution
     trigger: Trigger
@@ -55,12 +56,12 @@ class Executions:
                 if free <= 0 or not may_run(trigger):
                     continue
                 rows = connection.run(
-                    f"SELECT {CAUSE}, {EXECUTION} FROM trigger_execution e JOIN trigger_cause c"
+                    f"SELECT {CAUSE}, {EXECUTION}, e.owner FROM trigger_execution e JOIN trigger_cause c"
                     " ON c.trigger_id = e.trigger_id AND c.cause = e.cause"
                     " WHERE e.trigger_id = :trigger AND e.state = 'waiting' AND e.due <= :now ORDER BY e.created, e.id LIMIT :free",
                     trigger=trigger.id, now=now, free=free,
                 )  # fmt: skip
-                claims += [Claim(execution_of(row[8:]), trigger, cause_of(row[:8])) for row in rows]
+                claims += [Claim(execution_of(row[8:-1]), replace(trigger, owner=json.loads(row[-1])), cause_of(row[:8])) for row in rows]
             for claim in claims:
                 connection.run(
                     "UPDATE trigger_execution SET state = 'running', holder = :holder, lease = :lease, attempt = attempt + 1,"

@@ -23,7 +23,7 @@ from headwater.backend.triggers.model import (
 )
 from headwater.backend.triggers.store.database import Connection, Row
 
-TRIGGER = "d.id, d.tenant, d.document, d.owner, d.state, d.reason, d.created, d.since, d.last_fired"
+TRIGGER = "d.id, d.tenant, d.document, d.owner, d.state, d.reason, d.created, d.since, d.last_fired, d.workflow"
 EXECUTION = "e.id, e.tenant, e.trigger_id, e.cause, e.depth, e.state, e.attempt, e.created, e.started, e.ended, e.error, e.result"
 CAUSE = "c.trigger_id, c.cause, c.at, c.depth, c.outcome, c.reason, c.facts, c.execution"
 
@@ -35,9 +35,18 @@ def lock_tenant(connection: Connection, tenant: str) -> int:
 
 
 def trigger_of(row: Row) -> Trigger:
-    identifier, tenant, document, owner, state, reason, created, since, last_fired = row
+    identifier, tenant, document, owner, state, reason, created, since, last_fired, workflow = row
     return Trigger(
-        identifier, tenant, definition_of(document), json.loads(owner), TriggerState(state), reason, created, int(since), last_fired
+        identifier,
+        tenant,
+        definition_of(document),
+        json.loads(owner),
+        TriggerState(state),
+        reason,
+        created,
+        int(since),
+        last_fired,
+        workflow,
     )
 
 

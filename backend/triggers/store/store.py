@@ -6,6 +6,7 @@ from headwater.backend.triggers.store.causes import Causes
 from headwater.backend.triggers.store.database import Database
 from headwater.backend.triggers.store.definitions import Definitions
 from headwater.backend.triggers.store.executions import Executions
+from headwater.backend.triggers.store.retention import Retention
 
 
 class TriggerStore:
@@ -16,6 +17,7 @@ class TriggerStore:
         self.definitions = Definitions(database)
         self.causes = Causes(database)
         self.executions = Executions(database)
+        self.retention = Retention(database)
 
     def close(self) -> None:
         self._database.close()

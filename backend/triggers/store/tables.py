@@ -34,4 +34,13 @@ STEPS = (
         "CREATE INDEX trigger_execution_by_state ON trigger_execution (state, due)",
         "CREATE INDEX trigger_execution_by_trigger ON trigger_execution (trigger_id, state)",
     ),
+    (
+        # The owner at the time of the cause: a later owner lends no rights to executions that wait.
+        "ALTER TABLE trigger_execution ADD COLUMN owner text",
+        "UPDATE trigger_execution SET owner = (SELECT d.owner FROM trigger_definition d WHERE d.id = trigger_execution.trigger_id)",
+        # The workflow whose file declares the trigger.
+        "ALTER TABLE trigger_definition ADD COLUMN workflow text",
+        # Digests of removed causes, and of facts that a combination has used. None of them fires again.
+        "CREATE TABLE trigger_past (trigger_id text NOT NULL, digest text NOT NULL, PRIMARY KEY (trigger_id, digest))",
+    ),
 )

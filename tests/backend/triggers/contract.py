@@ -1,4 +1,5 @@
-"""What every store of triggers does. A module of tests gives a fixture `database`, a new one, and `again`, which opens it once more."""
+"""What every store of triggers does. A module of tests gives a fixture `database`, a new one, `again`, which opens it once more,
+`expire`, which ends leases, and `age`, which makes all that is stored older by some seconds."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from headwater.backend.triggers.model import (
 )
 from headwater.backend.triggers.owners import HOME
 from headwater.backend.triggers.store import TriggerStore
-from headwater.backend.triggers.store.causes import Match
+from headwater.backend.triggers.store.cause_writer import Match
+from headwater.backend.triggers.store.combination import MOST_PARTS
 from headwater.backend.triggers.store.database import Database
 from headwater.errors import InvalidInputError, NotFoundError
 
@@ -167,6 +169,93 @@ class StoreContract:
             record(store, Match(trigger.id, member, fact(identifier, at=at)))
         causes = sorted(store.causes.of(trigger.id, first=9), key=lambda cause: cause.at)
         assert [[one.id for one in cause.facts] for cause in causes] == [["a2", "b1"], ["a3", "b3"]]
+
+    def test_a_window_of_all_of_counts_in_any_order_of_arrival(self, store: TriggerStore) -> None:
+        """A predicate is evaluated after facts that happened later."""
+        trigger = self.create(store, "t", data("one"), data("two"), combination=Combination.ALL, within=60.0)
+        for member, identifier, at in ((0, "a1", 100.0), (0, "a2", 300.0), (1, "b1", 130.0), (1, "b2", 200.0)):
+            record(store, Match(trigger.id, member, fact(identifier, at=at)))
+        causes = sorted(store.causes.of(trigger.id, first=9), key=lambda cause: cause.at)
+        assert [[one.id for one in cause.facts] for cause in causes] == [["a1", "b1"]]
+
+    def test_a_fact_counts_once_in_all_of_also_if_its_event_arrives_again(self, store: TriggerStore) -> None:
+        trigger = self.create(store, "t", data("one"), data("two"), combination=Combination.ALL)
+        for member, identifier, at in ((0, "a1", 0.0), (1, "b1", 1.0), (0, "a1", 2.0), (1, "b2", 3.0), (1, "b1", 4.0), (0, "a2", 5.0)):
+            record(store, Match(trigger.id, member, fact(identifier, at=at)))
+        causes = sorted(store.causes.of(trigger.id, first=9), key=lambda cause: cause.at)
+        assert [[one.id for one in cause.facts] for cause in causes] == [["a1", "b1"], ["a2", "b2"]]
+
+    @pytest.mark.parametrize(("within", "most"), [(None, 1), (3_600.0, MOST_PARTS)])
+    def test_facts_that_wait_for_other_members_are_bounded(
+        self, store: TriggerStore, database: Database, within: float | None, most: int
+    ) -> None:
+        trigger = self.create(store, "t", data("one"), data("two"), combination=Combination.ALL, within=within)
+        record(store, *(Match(trigger.id, 0, fact(f"a{number}", at=float(number))) for number in range(MOST_PARTS + 50)))
+        assert database.ask("SELECT count(*) FROM trigger_part")[0][0] == most
+        record(store, Match(trigger.id, 1, fact("b", at=200.0)))
+        (cause,) = store.causes.of(trigger.id, first=9)
+        assert [one.id for one in cause.facts] == [f"a{MOST_PARTS + 49}", "b"]
+
+    def test_old_causes_are_removed_and_never_fire_again(self, store: TriggerStore, age: Callable[[float], None]) -> None:
+        trigger = self.create(store)
+        for number in range(12):
+            record(store, Match(trigger.id, 0, fact(f"v{number}")))
+        key = Fact(FactKind.MANUAL, trigger.id, "manual monday", 0.0)
+        store.causes.fire(trigger, key)
+        while self.claim_all(store):
+            pass
+        age(40 * 86_400.0)
+        assert store.retention.prune(90.0) == 0
+        age(60 * 86_400.0)
+        record(store, Match(trigger.id, 0, fact("recent")))
+        while store.retention.prune(90.0):
+            pass
+        found = outcomes(store, trigger)
+        assert (len(found), "recent" in found) == (10, True)
+        gone = ({f"v{number}" for number in range(12)} | {key.id}) - found.keys()
+        assert len(gone) == 4
+        before = store.executions.tenants()
+        record(store, *(Match(trigger.id, 0, fact(identifier)) for identifier in sorted(gone - {key.id})))
+        if key.id in gone:
+            with pytest.raises(InvalidInputError, match="fired t before"):
+                store.causes.fire(trigger, key)
+        assert outcomes(store, trigger) == found
+        assert store.executions.tenants() == before
+
+    def test_an_execution_that_has_not_ended_is_never_removed(self, store: TriggerStore, age: Callable[[float], None]) -> None:
+        trigger = self.create(store)
+        for number in range(12):
+            record(store, Match(trigger.id, 0, fact(f"v{number}")))
+        age(100 * 86_400.0)
+        assert store.retention.prune(90.0) == 0
+        assert len(outcomes(store, trigger)) == 12
+
+    def test_a_new_owner_lends_no_rights_to_executions_that_wait(self, store: TriggerStore) -> None:
+        trigger = store.definitions.create("a", definition(), {"kind": "key", "id": "first", "name": "first"}, since=0)
+        record(store, Match(trigger.id, 0, fact("v1")))
+        paused = store.definitions.set_state(trigger, TriggerState.PAUSED)
+        store.definitions.set_state(paused, TriggerState.ACTIVE, since=0, owner=HOME)
+        record(store, Match(trigger.id, 0, fact("v2")))
+        claims = [store.executions.claim("a", "me", most=1, may_run=lambda _: True)[0] for _ in range(1)]
+        store.executions.finish(claims[0].execution, "me", ExecutionState.COMPLETE)
+        claims += store.executions.claim("a", "me", most=1, may_run=lambda _: True)
+        assert {claim.cause.id: claim.trigger.owner["name"] for claim in claims} == {"v1": "first", "v2": "home"}
+        assert not store.definitions.stop(claims[0 if claims[0].cause.id == "v1" else 1].trigger, "first lost a right")
+        assert store.definitions.get("a", "t").state is TriggerState.ACTIVE
+
+    def test_a_pause_with_an_older_trigger_keeps_the_present_owner(self, store: TriggerStore) -> None:
+        stale = store.definitions.create("a", definition(), {"kind": "key", "id": "first", "name": "first"}, since=0)
+        store.definitions.set_state(stale, TriggerState.ACTIVE, since=5, owner=HOME)
+        paused = store.definitions.set_state(stale, TriggerState.PAUSED, "maintenance")
+        assert (paused.owner, paused.since) == (HOME, 5)
+
+    def test_the_instants_of_a_paused_trigger_pass_without_work(self, store: TriggerStore, expire: Callable[[], None]) -> None:
+        trigger = self.create(store, "t", Member("time", {"every": 20.0, "missed": "all"}))
+        assert store.causes.next_due() is not None
+        store.definitions.set_state(trigger, TriggerState.PAUSED)
+        expire()
+        assert store.causes.next_due() is None
+        assert store.causes.tick() == 0
 
     def test_any_of_with_a_window_gathers_what_follows(self, store: TriggerStore) -> None:
         trigger = self.create(store, "t", data("one"), data("two"), combination=Combination.ANY, within=60.0)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from hashlib import sha256
 from typing import Any
 
 import pytest
 
-from headwater.backend.triggers.model import Outcome
+from headwater.backend.triggers import runner
+from headwater.backend.triggers.model import Outcome, instant
+from headwater.backend.worker.thread import Worker
 from headwater.errors import InvalidInputError, NotFoundError
 from tests.backend.events import facet, run_event
 from tests.backend.triggers.conftest import TriggeredHome
@@ -95,8 +98,10 @@ async def test_an_interval_fires(home: TriggeredHome, there: Receiver) -> None:
     there.wait(lambda now: len(now.requests) >= 2)
     await home.triggers.pause("default", "t")
     causes = [entry.cause for entry in await home.triggers.history(trigger)]
-    assert all((cause.at - trigger.created) % 1.0 < 1e-3 or (cause.at - trigger.created) % 1.0 > 0.999 for cause in causes)
-    assert len({cause.id for cause in causes}) == len(causes)
+    numbers = [round(cause.at - trigger.created) for cause in causes]
+    assert [cause.at for cause in causes] == [trigger.created + number for number in numbers]
+    assert numbers == sorted(set(numbers), reverse=True)
+    assert [cause.id for cause in causes] == [instant(cause.at) for cause in causes]
 
 
 async def test_a_receiver_that_is_away_is_called_again_with_the_same_key(home: TriggeredHome, there: Receiver) -> None:
@@ -108,6 +113,42 @@ async def test_a_receiver_that_is_away_is_called_again_with_the_same_key(home: T
     assert [document["attempt"] for _, document in there.requests] == [1, 2, 3]
     assert entry.execution is not None
     assert (entry.execution.state, entry.execution.attempt) == ("complete", 3)
+
+
+async def test_a_delivery_is_repeated_for_the_hours_of_its_target_also_by_another_service(
+    home: TriggeredHome, there: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_FIRST_PAUSE", 0.001)
+    there.answers = [503] * 12
+    trigger = await home.create({"manual": {}})
+    await home.triggers.fire("default", "t")
+    await asyncio.to_thread(there.wait, lambda now: len(now.requests) >= 7)
+    await asyncio.to_thread(home.worker.stop)
+    another = Worker(home.workspace)
+    another.start()
+    try:
+        (entry,) = await home.ended(trigger, 1)
+    finally:
+        await asyncio.to_thread(another.stop)
+    assert entry.execution is not None
+    assert (entry.execution.state, entry.execution.error) == ("complete", None)
+    assert len(there.requests) == 13
+    assert len({headers["idempotency-key"] for headers, _ in there.requests}) == 1
+
+
+async def test_without_hours_a_delivery_is_given_up_after_five_attempts(
+    home: TriggeredHome, there: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_FIRST_PAUSE", 0.001)
+    with home.workspace.home.targets.open("a") as file:
+        file.write("retry_hours = 0\n")
+    there.answers = [503] * 20
+    trigger = await home.create({"manual": {}})
+    await home.triggers.fire("default", "t")
+    (entry,) = await home.ended(trigger, 1)
+    assert entry.execution is not None
+    assert (entry.execution.state, entry.execution.attempt, len(there.requests)) == ("failed", 5, 5)
+    assert "given up after 5 attempts" in str(entry.execution.error)
 
 
 @pytest.mark.parametrize("status", [302, 307, 404])

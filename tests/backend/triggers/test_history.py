@@ -7,6 +7,8 @@ import time
 import pytest
 
 from headwater.backend.triggers.callers import parse_time
+from headwater.backend.triggers.history import MOST_INSTANTS
+from headwater.backend.triggers.model import instant
 from headwater.errors import HeadwaterError, InvalidQueryError
 from tests.backend.events import run_event
 from tests.backend.triggers.conftest import TriggeredHome
@@ -66,3 +68,16 @@ async def test_a_period_that_ends_before_it_begins_is_refused(home: TriggeredHom
         await home.triggers.test("default", since=2.0, until=1.0, document={"name": "t", "when": {"manual": {}}, "do": HOOK})
     with pytest.raises(HeadwaterError, match="no trigger 'u'"):
         await home.triggers.test("default", since=1.0, until=2.0, name="u")
+
+
+async def test_instants_beyond_the_limit_are_named(home: TriggeredHome) -> None:
+    stated = {"name": "t", "when": {"time": {"every": "1h", "missed": "all"}}, "do": HOOK}
+    begin = parse_time("2020-01-01", "since")
+    end = begin + (MOST_INSTANTS + 10) * 3600
+    found = await home.triggers.test("default", since=begin, until=end, document=stated)
+    assert len(found.causes) == MOST_INSTANTS
+    (note,) = found.notes
+    assert "10,000" in note
+    assert instant(begin + (MOST_INSTANTS + 1) * 3600)[:19] in note
+    whole = await home.triggers.test("default", since=begin, until=begin + 100 * 3600, document=stated)
+    assert whole.notes == []

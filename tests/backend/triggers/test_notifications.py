@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Iterator
 from email import message_from_string
 from pathlib import Path
@@ -93,6 +95,56 @@ async def test_a_webhook_gets_the_text(home: TriggeredHome, there: Receiver) -> 
 
 
 @pytest.mark.parametrize(
+    "broken",
+    [
+        '[[webhook]]\nname = "bad"\nurl = "https://example.com/"\nsecret_file = "missing"\n',
+        '[[webhook]]\nname = "bad"\nurl = "ftp://example.com/"\nsecret_file = "secret"\n',
+        '[[webhook]]\nname = "bad"\nurl = "https://example.com/"\n',
+        '[[mail]]\nname = "bad"\nhost = "h"\nfrom = "a@b"\nto = []\n',
+        '[[webhook]]\nname = "bad"\nurl = "https://a/"\nsecret_file = "secret"\n[[mail]]\nname = "bad"\n',
+    ],
+)
+async def test_an_invalid_target_disables_only_itself(home: TriggeredHome, there: Receiver, broken: str) -> None:
+    with home.workspace.home.targets.open("a") as file:
+        file.write(broken)
+    trigger = await home.create(MANUAL, {"webhook": {"target": "there"}})
+    with pytest.raises(ConfigurationError, match=r"targets\.toml|missing"):
+        await home.create(MANUAL, {"notify": {"target": "bad"}}, name="other")
+    await home.triggers.fire("default", "t")
+    (entry,) = await home.ended(trigger, 1)
+    assert entry.execution is not None
+    assert entry.execution.state == "complete"
+    with pytest.raises(ConfigurationError, match=r"bad|missing"):
+        read_targets(home.workspace.home.targets)
+
+
+async def test_a_delivery_waits_while_the_operator_corrects_the_list(home: TriggeredHome, there: Receiver) -> None:
+    trigger = await home.create(MANUAL)
+    targets = home.workspace.home.targets
+    good = targets.read_text()
+    targets.write_text(good.replace('secret_file = "secret"', 'secret_file = "gone"'))
+    await home.triggers.fire("default", "t")
+    while not any(entry.execution and entry.execution.error for entry in await home.triggers.history(trigger)):  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+    targets.write_text(good)
+    (entry,) = await home.ended(trigger, 1)
+    assert entry.execution is not None
+    assert (entry.execution.state, len(there.requests)) == ("complete", 1)
+
+
+def test_a_pipe_in_the_place_of_a_file_of_targets_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "secret")
+    targets = tmp_path / "targets.toml"
+    targets.write_text('[[webhook]]\nname = "x"\nurl = "https://example.com/"\nsecret_file = "secret"\n')
+    with pytest.raises(ConfigurationError, match="not a regular file"):
+        read_targets(targets)
+    targets.unlink()
+    os.mkfifo(targets)
+    with pytest.raises(ConfigurationError, match="not a regular file"):
+        read_targets(targets)
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("[[webhook]\n", "cannot be read"),
@@ -103,6 +155,8 @@ async def test_a_webhook_gets_the_text(home: TriggeredHome, there: Receiver) -> 
         ('[[webhook]]\nname = "x"\nurl = "https://example.com/"\nsecret_file = "missing"\n', "missing cannot be read"),
         ('[[webhook]]\nname = "x"\nurl = "https://example.com/"\nsecret_file = "short"\n', "fewer than 8 bytes"),
         ('[[webhook]]\nname = "x"\nurl = "https://example.com/"\nsecret_file = "s"\nmethod = "GET"\n', "has method"),
+        ('[[webhook]]\nname = "x"\nurl = "https://example.com/"\nsecret_file = "s"\nretry_hours = -1\n', "retry_hours of x is -1"),
+        ('[[webhook]]\nname = "x"\nurl = "https://example.com/"\nsecret_file = "s"\nretry_hours = "1d"\n', "retry_hours of x is '1d'"),
         ('[[mail]]\nname = "x"\nhost = "h"\nfrom = "a@b"\nto = "a@b"\n', "not a list of addresses"),
         ('[[mail]]\nname = "x"\nhost = "h"\nfrom = "a@b"\nto = ["a@b"]\nsecurity = "ssl"\n', "security of x is 'ssl'"),
     ],

@@ -57,6 +57,13 @@ class TestPostgresStore(StoreContract):
 
         return later
 
+    @pytest.fixture
+    def age(self, server: Postgres, database: Database) -> Callable[[float], None]:
+        def later(seconds: float) -> None:
+            server.run(f"UPDATE headwater.trigger_cause SET recorded = recorded - {seconds}, at = at - {seconds}")
+
+        return later
+
     def test_tables_of_a_newer_release_are_refused(self, server: Postgres, again: Opens) -> None:
         again()
         server.run("INSERT INTO headwater.trigger_step VALUES (999)")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,32 @@ async def test_rows_that_are_gone_are_never_taken_for_rows_that_do_not_match(rea
     (entry,) = await reading.ended(trigger, 1)
     assert (entry.cause.outcome, entry.execution) == ("skipped", None)
     assert "not there any more" in str(entry.cause.reason)
+
+
+@pytest.mark.parametrize(
+    ("begin", "where", "reason"),
+    [
+        (timedelta(hours=1), "amount > 1000", "No file of .* is as new as the run"),
+        (timedelta(hours=-1), "amunt > 1000", "amunt, which is no column"),
+        (None, "amunt > 1000", "amunt, which is no column"),
+        (timedelta(hours=-1), "gone", "has no files|no file of data|nothing at"),
+    ],
+    ids=["clock ahead", "missing column", "missing column without a start", "no files"],
+)
+async def test_a_version_that_only_events_describe_says_why_it_does_not_fire(
+    reading: TriggeredHome, data: Path, begin: timedelta | None, where: str, reason: str
+) -> None:
+    """The trigger is created before the dataset has a schema, so nothing is refused then."""
+    out = data / "out"
+    trigger = await reading.create({"data": {"dataset": node_id(NodeKind.DATASET, "file", str(out)), "where": where}})
+    if where != "gone":
+        write(out, "a.parquet", 1, 2000)
+    if begin is not None:
+        await reading.send(run_event(8, "START", eventTime=(datetime.now(UTC) + begin).isoformat()))
+    await reading.send(completed(8, out))
+    (entry,) = await reading.ended(trigger, 1)
+    assert (entry.cause.outcome, entry.execution) == ("skipped", None)
+    assert re.search(reason, str(entry.cause.reason)), entry.cause.reason
 
 
 @pytest.mark.parametrize(

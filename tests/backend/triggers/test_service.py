@@ -102,6 +102,10 @@ def test_predicates_are_for_those_who_may_see_values(service: ServiceProcess, ke
     assert "not records" in create(service, stated, keys["replayer"])["errors"][0]["message"]
     assert "secret" in json.dumps(create(service, stated, keys["engineer"])["data"])
     assert "secret" not in json.dumps(ask(service, _LIST, keys["viewer"])["data"])
+    shown = ask(service, '{ trigger(name: "predicate") { definition } }', keys["viewer"])["data"]["trigger"]["definition"]
+    assert shown["when"]["data"] == {"dataset": "dataset:file:/q", "hidden": ["where"]}
+    copied = create(service, {**shown, "name": "copied"}, keys["engineer"])["errors"][0]["message"]
+    assert "takes no 'hidden'" in copied, "a copy would fire for all rows"
     assert "secret" in json.dumps(ask(service, _LIST, keys["engineer"])["data"])
     resumed = ask(service, 'mutation { resumeTrigger(name: "predicate") { name } }', keys["replayer"])
     assert "not records" in resumed["errors"][0]["message"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headwater.backend.triggers.model import Combination, ExecutionState
 from headwater.backend.triggers.store import TriggerStore
-from headwater.backend.triggers.store.causes import Match
+from headwater.backend.triggers.store.cause_writer import Match
 from headwater.backend.triggers.store.database import Database
 from headwater.backend.triggers.store.executions import LEASE
 from headwater.backend.triggers.store.sqlite import SqliteDatabase
@@ -55,6 +55,13 @@ class TestSqliteStore(StoreContract):
     def expire(self, clock: Clock) -> Callable[[], None]:
         def later() -> None:
             clock.now += LEASE + 10.0
+
+        return later
+
+    @pytest.fixture
+    def age(self, clock: Clock) -> Callable[[float], None]:
+        def later(seconds: float) -> None:
+            clock.now += seconds
 
         return later
 

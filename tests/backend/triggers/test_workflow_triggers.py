@@ -46,6 +46,20 @@ async def test_a_workflow_makes_changes_and_removes_its_triggers(home: Triggered
     ]  # fmt: skip
 
 
+async def test_apply_leaves_triggers_that_people_made(home: TriggeredHome, lab: Laboratory) -> None:
+    flow = {**FLOW, "triggers": {"night": NIGHT}}
+    await apply_rules(home.triggers, "default", lab.workflows.apply(lab.write(flow)), HOME)
+    mine = await home.create({"time": {"every": "1h"}}, {"workflow": {"name": "flow"}}, name="flow.mine")
+    hook = await home.create({"manual": {}}, name="flow.alert")
+    await apply_rules(home.triggers, "default", lab.workflows.apply(lab.write(FLOW)), HOME)
+    assert {trigger.name: trigger.id for trigger in await home.triggers.all("default")} == {mine.name: mine.id, hook.name: hook.id}
+    workflow = lab.workflows.apply(lab.write({**flow, "triggers": {"night": NIGHT, "mine": NIGHT}}))
+    with pytest.raises(InvalidInputError, match=r"declares the trigger flow\.mine, and somebody made") as refusal:
+        await apply_rules(home.triggers, "default", workflow, HOME)
+    assert "headwater triggers remove flow.mine" in str(refusal.value.hint)
+    assert sorted(trigger.name for trigger in await home.triggers.all("default")) == ["flow.alert", "flow.mine"]
+
+
 async def test_a_trigger_runs_its_workflow_once_for_each_cause(home: TriggeredHome, lab: Laboratory) -> None:
     workflow = lab.workflows.apply(lab.write({**FLOW, "triggers": {"night": NIGHT}}))
     await apply_rules(home.triggers, "default", workflow, HOME)
