@@ -47,7 +47,7 @@ def read_small_file(path: Path, most: int) -> bytes:
     Raises:
         OSError: the file cannot be read, is not a regular file, or has more than `most` bytes.
     """
-    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:  # opening a pipe would wait for a writer
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:  # opening a pipe would wait for a writer
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         if len(data := file.read(most + 1)) > most:
