@@ -1,4 +1,4 @@
-"""Keys, tenants and grants of a home: of one tenant, or of all. For the schema, and for commands on the home."""
+"""Administration of the keys, tenants and grants of a home, for one tenant or for all. GraphQL and the command line use it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Administered:
-    """The keys, tenants and grants of a home. `tenant` None stands for all tenants."""
+    """The keys, tenants and grants of a home. A `tenant` of None means all tenants."""
 
     def __init__(self, settings: HomeSettings, ring: KeyRing, tenant: str | None = None, *, clock: Callable[[], float] = time.time) -> None:
         self._settings = settings
@@ -31,15 +31,15 @@ class Administered:
         self._clock = clock
 
     def kept_keys(self) -> list[KeptKey]:
-        """All keys that there are and were, latest last."""
+        """Return all keys ever created, latest last."""
         return [key for key in self._ring.listed() if self._tenant in (None, key.tenant)]
 
     def keys(self) -> list[NamedKey]:
-        """Return the keys as the schema shows them, latest first."""
+        """Return the keys as GraphQL objects, latest first."""
         return [self.shown(key) for key in reversed(self.kept_keys())]
 
     def tenants(self) -> Sequence[Tenant]:
-        """By name."""
+        """Return the tenants by name."""
         now = self._clock()
         valid = Counter(key.tenant for key in self.kept_keys() if key.state(now) == "valid")
         rules = self._rules()
@@ -50,11 +50,11 @@ class Administered:
     def people(self) -> People:
         """Return the grants of the tenant.
 
-        A fault of people.toml does not raise. Only administrators of all tenants see its full text.
+        A fault in people.toml is part of the answer, and is not raised. Only administrators of all tenants see its full text.
         """
         rules = self._rules()
         if isinstance(rules, ConfigurationError):
-            message = rules.message if self._tenant is None else "The rules for people cannot be used."  # the file names other tenants, too
+            message = rules.message if self._tenant is None else "The rules for people cannot be used."  # it may name other tenants
             return People(issuer=None, fault=message, grants=[])
         if rules is None:
             return People(issuer=None, fault=None, grants=[])
@@ -66,7 +66,7 @@ class Administered:
         return People(issuer=rules.issuer, fault=None, grants=grants)
 
     def shown(self, key: KeptKey) -> NamedKey:
-        """A key as the schema shows it."""
+        """Return a key as a GraphQL object."""
         return NamedKey(
             id=strawberry.ID(key.id),
             name=key.name,

@@ -1,16 +1,16 @@
-"""Masked columns: whose values are shown to those alone who may see them.
+"""Masked columns. Their values are shown only to callers with the right to see them.
 
-Rules in `masks.toml` of the home, which its operator writes.
+The operator writes rules to `masks.toml` of the home.
 
     [[mask]]
     columns = ["salary", "*_ssn"]          # names, with * and ?, in any case
-    datasets = ["*/hr/*"]                  # names of datasets, with * and ?; all of them where it is left out
+    datasets = ["*/hr/*"]                  # names of datasets, with * and ?; all by default
 
     [[mask]]
-    tag = "pii"                            # columns that bear the tag, and those that their values flow into
+    tag = "pii"                            # columns with the tag, and columns that their values flow into
 
-For the service, which hands the rules to whoever answers a question about records. A file that cannot be read masks
-everything: a mistake in it must not show what it was written to hide.
+The service passes the rules to the code that answers queries about records. A file that cannot be read masks
+everything, because a mistake in it must not reveal masked values.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _KEYS = {"columns", "datasets", "tag", "tenant"}
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """One rule.
+    """One rule. The masked columns are given either by `columns` or by `tag`.
 
-    Patterns are in lower case; `tenant` None means every tenant. Either `columns` or `tag` says which columns.
+    Patterns are in lower case. A `tenant` of None means every tenant.
     """
 
     columns: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Mask:
     tenant: str | None = None
 
     def covers(self, dataset: str) -> bool:
-        """Whether a dataset, by its id, is one that the rule is about: by the id, its name, or both namespace and name."""
+        """Whether the rule applies to a dataset. Patterns match its id, its name, or namespace and name."""
         parts = parse_id(dataset)[1]
         names = [text.casefold() for text in (dataset, parts[-1], "/".join(parts))]
         return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in self.datasets)
@@ -52,7 +52,7 @@ class Mask:
     def names(self, columns: Iterable[str]) -> set[str]:
         """Return the masked columns among a dataset's columns.
 
-        A rule for a field masks the column around it, and a rule for a column its fields.
+        A rule for a field also masks the column that contains it, and a rule for a column also masks its fields.
         """
         return {column for column in columns if any(_is_about(pattern, column) for pattern in self.columns)}
 
@@ -61,10 +61,10 @@ EVERYTHING = Mask(columns=("*",))
 
 
 def read_masks(path: Path) -> tuple[Mask, ...]:
-    """The rules of a file; none where there is no file.
+    """Read the rules of a file. A missing file has none.
 
     Raises:
-        ConfigurationError: it cannot be read, or states what is not understood.
+        ConfigurationError: the file cannot be read, or has invalid content.
     """
     try:
         stated = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -76,7 +76,7 @@ def read_masks(path: Path) -> tuple[Mask, ...]:
         raise ConfigurationError(
             f"{path} is no TOML: {error}.", hint="Each rule is a table: [[mask]], then columns = […] or tag = …."
         ) from None
-    if not stated:  # cut off, most likely: it was not written to say nothing
+    if not stated:  # an empty file was probably truncated
         raise ConfigurationError(f"{path} states no rule.", hint="Remove the file if nothing is to be masked.")
     rules = stated.get("mask", [])
     if set(stated) - {"mask"} or not isinstance(rules, list):
@@ -85,7 +85,7 @@ def read_masks(path: Path) -> tuple[Mask, ...]:
 
 
 class Masks:
-    """The rules of one home, read again when their file has changed."""
+    """The rules of one home. A changed file is read again."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -93,7 +93,6 @@ class Masks:
         self._rules: tuple[Mask, ...] = ()
 
     def of(self, tenant: str) -> tuple[Mask, ...]:
-        """The rules for the records of a tenant."""
         try:
             status = self._path.stat()
             seen = (status.st_mtime_ns, status.st_size, status.st_ino)
@@ -116,7 +115,7 @@ class Masks:
 
 def _is_about(pattern: str, column: str) -> bool:
     above = names_above(column)
-    # A pattern for fields of any column (`*.zip`) is about the names of fields alone, which the file has.
+    # A pattern for fields of any column (`*.zip`) matches the names of fields only.
     of_column = [part for part in names_above(pattern)[:-1] if part.strip("*?.")]
     return any(fnmatch.fnmatchcase(name, pattern) for name in above) or any(fnmatch.fnmatchcase(above[-1], part) for part in of_column)
 

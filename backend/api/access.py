@@ -1,7 +1,7 @@
-"""The rule of each endpoint: one table, for the guard.
+"""The table of access rules: one rule for each endpoint, enforced by the guard.
 
 An endpoint without a rule does not exist for any caller, even if the application has a route for it. A new endpoint stays closed until
-somebody decides who may call it. Each field of GraphQL states its own (`headwater.graphql.root_fields`).
+it has a rule. Each GraphQL field states its own rule (`headwater.graphql.root_fields`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from headwater.graph.prov import NOTATIONS
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The requirements of one endpoint. `scope` None opens it to everyone; `operation` is its name in the audit log.
+    """The requirements of one endpoint. A `scope` of None opens it to everyone. `operation` is its name in the audit log.
 
-    `accepts` are the allowed media types of a body; without any, the endpoint itself checks. `streamed`: a body goes to the disk piece by
-    piece, so it is never in memory as a whole. `linked`: a page of another site may link to it. `within` is its answer for callers with the
-    scope in some namespaces only; by default it refuses them.
+    `accepts` are the allowed media types of a body; without any, the endpoint itself checks. If `streamed` is true, a body is written to
+    disk in pieces and never held in memory. If `linked` is true, pages of other sites may link to it. `within` is the answer for callers
+    who have the scope in some namespaces only; by default they are refused.
     """
 
     scope: Scope | None
@@ -51,13 +51,13 @@ _MARQUEZ = tuple(
     )
 )  # fmt: skip
 
-# The search of its page, with its advanced search on.
+# The search of Marquez's page, if its advanced search is on.
 _MARQUEZ_BETA = (("GET", "/api/v2beta/search/jobs"), ("GET", "/api/v2beta/search/datasets"))
 
-# Answers from the log, which holds each event as sent, with everything that it names.
+# These endpoints answer from the log. An event in the log may name other namespaces.
 _MARQUEZ_EVENTS = tuple(("GET", f"/api/v1/{path}") for path in ("events/lineage", "events", "stats/lineage-events"))
 
-# Its endpoints to add and remove tags.
+# Marquez's endpoints to add and remove tags.
 _MARQUEZ_TAGS = tuple(
     (method, f"/api/v1/namespaces/{{namespace}}/{path}/tags/{{tag}}")
     for path in ("datasets/{dataset}", "datasets/{dataset}/fields/{field}", "jobs/{job}")
@@ -103,7 +103,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("GET", "/api/v1/audit"): Rule(Scope.AUDIT, "audit.read"),
     **dict.fromkeys((*_MARQUEZ, *_MARQUEZ_BETA), Rule(Scope.READ, "marquez", within=_FILTERED)),
     **dict.fromkeys(_MARQUEZ_EVENTS, Rule(Scope.READ, "marquez")),
-    ("PUT", "/api/v1/tags/{tag}"): Rule(Scope.DECLARE, "declare", _JSON),  # a tag's description concerns all namespaces
+    ("PUT", "/api/v1/tags/{tag}"): Rule(Scope.DECLARE, "declare", _JSON),  # the description of a tag applies to all namespaces
     **dict.fromkeys(_MARQUEZ_TAGS, Rule(Scope.DECLARE, "declare", _JSON, within=_FILTERED)),
     **dict.fromkeys((*_CDAP, _CDAP_PATHS, *_CDAP_SEARCH), Rule(Scope.READ, "cdap", within=_FILTERED)),
     _CDAP_RECORDER: Rule(Scope.DECLARE, "declare", _JSON),
@@ -119,7 +119,6 @@ _PATHS = frozenset(path for _, path in RULES)
 
 
 def rule_of(method: str, path: str) -> Rule | None:
-    """The rule of a request; None without one."""
     named = named_path(path)
     if named is not None:
         return RULES.get((method, named))
@@ -128,10 +127,9 @@ def rule_of(method: str, path: str) -> Rule | None:
 
 
 def named_path(path: str) -> str | None:
-    """The path in the table that matches a request's path."""
+    """Return the path in the table that matches a request's path."""
     return path if path in _PATHS else next((name for pattern, name in _PATTERNS if pattern.match(path)), None)
 
 
 def methods_of(named: str) -> list[str]:
-    """The methods in the table for one of its paths."""
     return sorted(method for method, path in RULES if path == named)

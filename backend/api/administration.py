@@ -1,7 +1,8 @@
-"""Keys, tenants and grants of one caller: of one tenant, or of all tenants for the home's own key.
+"""Administration of keys, tenants and grants for one caller. The home's own key sees all tenants, other callers see one.
 
-An administrator of a tenant may grant any right of it, even to himself, because the scope `admin` includes all of them. He learns nothing
-about other tenants, not even that a name is used there. Only the file system of the home grants the rest: its own key, and `people.toml`.
+An administrator of a tenant may grant any right in it, even to himself, because the scope `admin` includes all of them. Administrators
+learn nothing about other tenants, not even whether a name is used there. The home's own key and `people.toml` can be changed only in the
+file system.
 """
 
 from __future__ import annotations
@@ -23,8 +24,6 @@ _DAY = 86_400.0
 
 
 class PermittedAdministration:
-    """The `AdminService` of one caller."""
-
     def __init__(self, parts: Service, who: Principal, *, clock: Callable[[], float] = time.time) -> None:
         self._who = who
         self._tenant = who.tenant if who.key else None  # None: all tenants

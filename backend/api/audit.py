@@ -1,6 +1,6 @@
-"""The auditor of one request: adds the caller, the address and the request id to each audit line.
+"""The auditor of one request, which adds the caller, the address and the request id to each audit line.
 
-It must never write a key, a ticket, a predicate or a value of a record.
+An audit line must never contain a key, a ticket, a predicate or a value of a record.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ _LONGEST = 500
 
 
 class RequestAuditor:
-    """An `Auditor` of the schema, for one request."""
-
     def __init__(self, log: AuditLog, scope: Scope, principal: Principal | None) -> None:
         self._log = log
         self._known = principal is not None
@@ -40,15 +38,15 @@ class RequestAuditor:
         }
 
     async def write(self, act: Act, reason: str = "") -> None:
-        """Write an allowed operation.
+        """Write a line for an allowed operation.
 
         Raises:
-            UnavailableError: it cannot be written.
+            UnavailableError: the line cannot be written.
         """
         await self._log.write(self._entry(act, Decision.ALLOWED) | ({"reason": reason[:_LONGEST]} if reason else {}))
 
     def note(self, act: Act, decision: Decision, reason: str) -> None:
-        """Write a refused or failed operation. The head of the answer waits for the line (`notes_written`)."""
+        """Write a line for a refused or failed operation without waiting. `notes_written` waits for it before the answer."""
         written = self._log.note(self._entry(act, decision) | {"reason": reason[:_LONGEST]}, known=self._known)
         if written is not None:
             self._state.setdefault(_NOTES, []).append(written)
@@ -64,26 +62,24 @@ class RequestAuditor:
 
 
 async def notes_written(scope: Scope) -> None:
-    """Wait until the notes of a request are written, or cannot be. A refused caller gets the refusal in both cases."""
+    """Wait until the lines of a request are written, or have failed. A refused caller gets the refusal in both cases."""
     for written in scope.get("state", {}).pop(_NOTES, ()):
         with suppress(UnavailableError):
             await asyncio.wrap_future(written)
 
 
 def note_refusal(log: AuditLog, scope: Scope, principal: Principal | None, reason: str, *, operation: str | None = None) -> None:
-    """Write that a request was refused before it did anything."""
     rule = rule_of(scope["method"], scope["path"])
     what = operation or (rule.operation if rule else "unknown")
     RequestAuditor(log, scope, principal).note(Act(what), Decision.REFUSED, reason)
 
 
 async def auditor(request: HTTPConnection) -> RequestAuditor:
-    """The auditor of a request, for endpoints."""
     return RequestAuditor(request.app.state.service.audit, request.scope, request.state.principal)
 
 
 async def logged(chunks: AsyncIterator[bytes], log: RequestAuditor, act: Act) -> AsyncIterator[bytes]:
-    """Pass on chunks, and write the outcome to the audit log."""
+    """Yield the chunks of an answer, and write the outcome to the audit log."""
     try:
         async for chunk in chunks:
             yield chunk

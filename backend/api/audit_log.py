@@ -1,4 +1,4 @@
-"""`/api/v1/audit`: the audit log as lines of JSON. Reading it is audited, too."""
+"""`/api/v1/audit`: the audit log as JSON lines. Each reading is audited, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records that a caller may see: one place for all questions about records, for every endpoint.
+"""The rights of callers to see records, in one place for all endpoints.
 
 With the scope `read` alone, a caller sees the files and numbers of records, but not their values, and may not select by values. The scope
 `records` allows that. Values of masked columns need the scope `unmasked`.
@@ -52,15 +52,15 @@ from headwater.spark_listener.invocation import script_sha256
 
 
 def questions_of(parts: Service, who: Principal) -> PermittedQuestions:
-    """The questions that a caller may ask."""
+    """Return the `Questions` service for a caller."""
     masks = () if Scope.UNMASKED in who.scopes else parts.masks.of(who.tenant)
     return PermittedQuestions(parts, parts.questions.of(who.holder, masks), who)
 
 
 def tells_values(parts: Service, who: Principal) -> bool:
-    """Whether a caller may see the values of every column: for answers with values that do not name their columns."""
+    """Whether a caller may see the values of every column. Answers whose values do not name their columns depend on this."""
     if Scope.RECORDS in who.within and who.within[Scope.RECORDS] != who.within.get(Scope.READ):
-        return False  # he may not for a part of the namespaces that he reads
+        return False  # the caller lacks the right in a part of the readable namespaces
     return Scope.RECORDS in who.scopes and (Scope.UNMASKED in who.scopes or not parts.masks.of(who.tenant))
 
 
@@ -87,7 +87,7 @@ class PermittedQuestions:
         return await self._asked(Scope.RECORDS).diff(tenant, request)
 
     def _asked(self, *scopes: Scope) -> CallersQuestions | RestrictedQuestions:
-        """Where a question is asked that needs `read` and some scopes."""
+        """Return the `Questions` to ask, limited to the namespaces in which the caller has `read` and some other scopes."""
         seen = graph_of(self._parts, self._who, *scopes)
         return RestrictedQuestions(self._questions, seen) if isinstance(seen, RestrictedStore) else self._questions
 
@@ -102,7 +102,7 @@ class PermittedQuestions:
 
 
 def _require_trace(who: Principal, request: TraceRequest) -> None:
-    """Check that a caller may ask for a trace. Its walk may enter any namespace."""
+    """Check that a caller may run a trace. It needs `read` in all namespaces, because it may enter any of them."""
     who.require_whole(Scope.READ)
     if request.where is not None or request.values or request.selected_values:
         who.require(Scope.RECORDS)
@@ -123,19 +123,19 @@ class PermittedTraceJobs:
         return self._jobs.start(self._who.holder, tenant, request, self._masks)
 
     async def get(self, tenant: str, identifier: str) -> TraceJobView | None:
-        """See `TraceJobService`. The caller's rights are checked again: they may be less than at the start of the job."""
+        """Return a job of the caller. The caller may have lost rights since the start of the job, so they are checked again."""
         found = self._jobs.get(self._who.holder, tenant, identifier)
         if found is not None:
             self._require(found.request)
             if found.answer is not None and self._masks:
                 if tuple(found.masks) != self._masks:
                     raise ForbiddenError("Other columns are masked now than when this trace was started.", hint="Start it again.")
-                if any(mask.tag is not None for mask in self._masks):  # columns may have new tags
+                if any(mask.tag is not None for mask in self._masks):  # columns may have got new tags since
                     return replace(found, answer=await self._questions.masked_again(tenant, found.request, found.answer))
         return found
 
     async def cancel(self, tenant: str, identifier: str) -> TraceJobView | None:
-        """See `TraceJobService`. A job that had ended before is returned without its answer."""
+        """Cancel a job of the caller. If the job has already ended, it is returned without its answer."""
         found = await self._jobs.cancel(self._who.holder, tenant, identifier)
         return replace(found, answer=None) if found is not None else None
 
@@ -144,7 +144,7 @@ class PermittedTraceJobs:
 
 
 class PermittedDeclarations:
-    """The `DeclarationService` of one caller. Only callers who may see a masked column may remove its tag."""
+    """The `DeclarationService` of one caller. Only callers who may see a masked column may remove the tag that masks it."""
 
     def __init__(self, declarations: DeclarationIntake, parts: Service, who: Principal) -> None:
         self._declarations = declarations
@@ -152,9 +152,9 @@ class PermittedDeclarations:
         self._who = who
 
     async def declare(self, tenant: str, document: Mapping[str, Any], checked: CheckedDeclaration | None = None) -> int:
-        """See `DeclarationIntake`.
+        """Accept a declaration (see `DeclarationIntake`).
 
-        A caller restricted to namespaces may only declare things in them, because the intake does not know the caller.
+        A caller restricted to namespaces may only declare facts about them, because the intake does not know the caller.
         """
         if self._who.is_restricted(Scope.DECLARE) and (where := _of_no_namespace(document)):
             raise ForbiddenError(f"{where} is of no namespace, and this key declares in some alone.", hint="Leave it out.")
@@ -166,7 +166,7 @@ class PermittedDeclarations:
 
 
 def _of_no_namespace(document: Mapping[str, Any]) -> str | None:
-    """The path of the first statement about something without a namespace."""
+    """Return the path of the first statement about something without a namespace."""
     for part in ("types", "instances"):
         if document.get(part):
             return f"$.{part}"
@@ -185,7 +185,7 @@ def _tags_taken_back(document: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _ReplayAnswer:
-    """See `ReplayView`."""
+    """A `ReplayView` with the fields that the caller may see."""
 
     id: str
     state: str
@@ -204,13 +204,13 @@ class _ReplayAnswer:
 
 
 class PermittedRegistrations:
-    """The `RegistrationService` of one caller. Programs belong to the home, so to the default tenant only."""
+    """The `RegistrationService` of one caller. Programs belong to the home, and so to the default tenant only."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
 
     async def programs(self, tenant: str) -> Sequence[RegistrationView]:
-        """See `RegistrationService`. Only the name of the script is shown of a command."""
+        """Return the registered programs. Of a command, only the name of the script is shown."""
         if tenant != DEFAULT_TENANT:
             return []
         return await asyncio.to_thread(self._list)
@@ -228,7 +228,7 @@ class PermittedRegistrations:
 
 @dataclass(frozen=True, slots=True)
 class _RecaptureAnswer:
-    """See `RecaptureView`."""
+    """A `RecaptureView` with the fields that the caller may see."""
 
     id: str
     dataset: str
@@ -242,7 +242,7 @@ class _RecaptureAnswer:
 
 
 class PermittedRecaptures:
-    """The `RecaptureService` of one caller. A recapture runs programs of the home, so of the default tenant only."""
+    """The `RecaptureService` of one caller. Recaptures run programs of the home, which belong to the default tenant only."""
 
     def __init__(self, recaptures: RecaptureService, parts: Service, who: Principal) -> None:
         self._recaptures = recaptures
@@ -262,7 +262,7 @@ class PermittedRecaptures:
         return [self._permitted(view) for view in await self._recaptures.list(tenant, first)]
 
     async def possible(self, tenant: str, datasets: Iterable[str]) -> Sequence[str]:
-        """See `RecaptureService`. Only callers who may run programs learn which are registered."""
+        """Return the datasets for which a recapture may succeed. Callers without the right to run programs get none."""
         if tenant != DEFAULT_TENANT or Scope.REPLAY not in self._who.scopes or self._who.is_restricted(Scope.READ):
             return []
         return await self._recaptures.possible(tenant, datasets)
@@ -277,13 +277,13 @@ class PermittedRecaptures:
 
 
 def without_values(error: str) -> str:
-    """The reason of a failure, without the program's output and the details of our faults, because these may hold values."""
+    """Shorten the reason of a failure. Output of programs and details of internal faults may contain values."""
     first = error.partition("\n")[0].partition(FAULT)
     return "A fault of ours." if first[1] else first[0].rstrip(": ")
 
 
 class PermittedReplays:
-    """The `ReplayService` of one caller. A replay runs programs of the home, so of the default tenant only."""
+    """The `ReplayService` of one caller. Replays run programs of the home, which belong to the default tenant only."""
 
     def __init__(self, replays: Replays, parts: Service, who: Principal) -> None:
         self._replays = replays
@@ -300,7 +300,7 @@ class PermittedReplays:
         return await self._replays.dry_run(tenant, kind=order.kind, request=self._request(tenant, order))
 
     async def answer(self, tenant: str, identifier: str, answer: StopAnswer) -> ReplayView:
-        """See `ReplayService`. The records at a stop are shown, so an answer needs the right to see values."""
+        """Answer a stop. The answer shows records, so the caller needs the right to see values."""
         self._require_values()
         one = Answer.model_validate(asdict(answer))
         return self._permitted(await self._replays.answer(tenant, identifier, one))
@@ -327,10 +327,7 @@ class PermittedReplays:
         return self._permitted(found)
 
     def _request(self, tenant: str, order: ReplayOrder) -> ReplayRequest:
-        """Return the request of an order that the caller may give.
-
-        An error may show a column, so an edit needs the right to see values.
-        """
+        """Convert an order to a request. Edits need the right to see values, because an error may show a column."""
         self._check_start(tenant, needs_values=order.where is not None or bool(order.edits))
         return ReplayRequest(output=order.output, dataset=order.dataset, where=order.where, rows=order.rows, set_values=order.edits)
 
@@ -355,7 +352,7 @@ class PermittedReplays:
         return self._permitted(found) if found else None
 
     def _permitted(self, replay: ReplayView) -> ReplayView:
-        """A replay as the caller may see it. The program's output and the details of our faults may hold values."""
+        """Return a replay with the parts that the caller may see. Errors may contain values."""
         if self._tells_values or replay.error is None:
             return replay
         return _ReplayAnswer(

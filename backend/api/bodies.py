@@ -1,4 +1,4 @@
-"""The body of a request, read outside of the event loop, unless it is very small."""
+"""Reads the body of a request outside of the event loop, unless the body is very small."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from headwater.backend.ingest.intake.bodies import unpack
 from headwater.backend.process.turns import Caller
 from headwater.errors import InvalidInputError
 
-SMALL = 4 * 1024  # bytes of a body to read at once, in a millisecond
+SMALL = 4 * 1024  # bodies up to this number of bytes are read on the event loop, in a millisecond
 T = TypeVar("T")
 
 
 async def read_body(
     request: Request, parts: Service, who: Principal, read: Callable[..., T], *arguments: object, limit: int | None = None, inline: int = 0
 ) -> T:
-    """The result of `read` for a body. `read` gets the bytes, their content encoding, the limit of the unpacked size, and the `arguments`.
+    """Return the result of `read` for a body.
 
-    A body of less than `inline` bytes, unpacked, is read at once, unless bodies of the tenant take long. Raises like `Readers.read`.
+    `read` is called with the bytes, their content encoding, the limit of the unpacked size, and `arguments`. A body of less than `inline`
+    unpacked bytes is read immediately, unless bodies of the tenant take long. Raises like `Readers.read`.
     """
     body = await request.body()
     encoding = request.headers.get("content-encoding")
@@ -34,7 +35,7 @@ async def read_body(
 
 
 def small_body(body: bytes, encoding: str | None, inline: int) -> bytes | None:
-    """A body of less than `inline` bytes, unpacked. None for a larger one, or if its encoding is wrong."""
+    """Return the unpacked body if it has less than `inline` bytes, or None if it is larger or its encoding is wrong."""
     if encoding is None:
         return body if len(body) < inline else None
     try:

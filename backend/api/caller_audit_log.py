@@ -1,4 +1,4 @@
-"""The audit log for one caller: a named key sees its own tenant, the home's key all tenants."""
+"""The audit log for one caller. A named key sees its own tenant, the home's key sees all tenants."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ from headwater.backend.audit.reader import AuditLines
 from headwater.errors import UnavailableError
 from headwater.graphql.audit_log import AuditBreak, AuditChain, AuditEntry, AuditPage, AuditQuestion, AuditVerification
 
-_verifying = Lock()  # takes seconds of processor time: one at a time
+_verifying = Lock()  # one verification at a time, because it takes seconds of processor time
 
 
 def tenant_of(who: Principal) -> str | None:
-    """The tenant with entries for the caller; None: all tenants."""
+    """Return the tenant whose lines the caller may see. None means all tenants."""
     return who.tenant if who.key else None
 
 
 class PermittedAudit:
-    """The `AuditReader` of one caller."""
-
     def __init__(self, lines: AuditLines, who: Principal) -> None:
         self._lines = lines
         self._tenant = tenant_of(who)

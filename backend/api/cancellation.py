@@ -1,11 +1,11 @@
-"""Ends questions that nobody waits for: at their deadline, and when the client goes. Questions begin in turns.
+"""Cancels queries at their deadline or when their client disconnects, and lets queries start in turns.
 
-Starlette lets a handler run on after its client has gone. Questions (GraphQL, and every GET below `/api` and `/v3`) are cancelled instead.
-An answer must begin before the deadline, and the client has ten times as long to take each piece of it. Requests that bring data are left
-alone, because the sender needs their acknowledgement.
+Starlette lets a handler continue after its client has disconnected. Queries (GraphQL, and every GET below `/api` and `/v3`) are cancelled
+instead. An answer must begin before the deadline, and the client has ten times as long to take each piece of it. Requests that send data
+are never cancelled, because the sender needs their acknowledgement.
 
-One event loop answers all. A caller has a limited number of unanswered questions at work; the others wait, tenants and callers take turns,
-and a question with a gone client is never begun.
+One event loop answers all. A caller has a limited number of running queries; the others wait. Tenants and callers take turns,
+and a query whose client is gone is never started.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from headwater.backend.process.child_errors import QuestionEndedError
 from headwater.backend.process.turns import Caller, Turns
 from headwater.errors import HeadwaterError
 
-_AT_WORK, _OF_ONE = 48, 16  # unanswered questions: of all callers, and of one
-_WAITING = 512  # waiting questions of one caller
-_AFTER = 0.5  # seconds: a question that ends itself gives a better reason
-_TAKEN = 10  # multiple of the deadline for each piece of an answer: people read an export page by page
+_AT_WORK, _OF_ONE = 48, 16  # limits of running queries: of all callers, and of one
+_WAITING = 512  # limit of waiting queries of one caller
+_AFTER = 0.5  # seconds after the deadline, because a query that ends itself gives a better reason
+_TAKEN = 10  # times the deadline for each piece of an answer, because people read an export page by page
 
 
 class Attended:
-    """ASGI middleware. A request is ended if its answer does not begin within `seconds`, or if the client does not take a piece soon."""
+    """ASGI middleware that ends a request if its answer begins too late, or if the client does not take a piece in time."""
 
     def __init__(self, app: ASGIApp, *, seconds: float) -> None:
         self._app = app
@@ -76,7 +76,7 @@ class Attended:
 
 
 class _Client:
-    """The client's side of a request. Once the whole body is here, it notices that the client goes."""
+    """The client's side of a request. After the whole body has arrived, it detects that the client disconnects."""
 
     def __init__(self, receive: Receive, send: Send, seconds: float) -> None:
         self._receive = receive
@@ -89,7 +89,7 @@ class _Client:
         self.on_begin: Callable[[], None] | None = None
 
     async def begin(self) -> None:
-        """Take the first part of the body, usually all of it. An endpoint without a body would never notice that the client goes."""
+        """Read the first part of the body, usually all of it. Without this, a disconnect is not detected for an endpoint without a body."""
         self._first = await self._taken()
 
     async def receive(self) -> Message:
@@ -121,7 +121,7 @@ class _Client:
         try:
             async with asyncio.timeout(self._seconds):
                 await self._send(message)
-        except TimeoutError:  # a client that does not read would keep its place for ever
+        except TimeoutError:  # a client that does not read would occupy its place for ever
             raise ClientDisconnect from None
 
     async def gone(self) -> None:
@@ -137,7 +137,7 @@ def _asks(method: str, path: str) -> bool:
 
 
 async def _ended(work: asyncio.Future[None]) -> None:
-    """Cancel a task, and wait for it. Its exception was reported already, or is the cancellation."""
+    """Cancel a task, and wait for its end. Exceptions are ignored, because they were reported already."""
     work.cancel()
     await asyncio.wait({work})
     if not work.cancelled():

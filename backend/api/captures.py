@@ -1,4 +1,4 @@
-"""The capture intake: segments by `PUT`, then the manifest by `POST`. Each answer follows the sync to the disk."""
+"""The capture intake: segments by `PUT`, then the manifest by `POST`. Data is flushed to disk before each answer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def put_segment(
     parts: Annotated[Service, Depends(service)],
     stated: Annotated[str, Header(alias="X-Headwater-Sha256", description="SHA-256 of the segment's bytes, in hexadecimal.")],
 ) -> Response:
-    """Keep one segment of a capture until its manifest comes."""
+    """Store one segment of a capture until its manifest arrives."""
     folder = parts.workspace.home.associations
     quota = parts.workspace.staging_quota
     await asyncio.to_thread(quota.look)
@@ -82,7 +82,7 @@ async def put_segment(
 async def post_manifest(
     request: Request, who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]
 ) -> Response:
-    """Take the manifest of a capture. Its segments must be here."""
+    """Accept the manifest of a capture. Its segments must have been sent before."""
     captures = parts.workspace.captures
     read = await read_body(request, parts, who, read_packed_manifest, inline=SMALL)
     if isinstance(read, Refused):

@@ -1,6 +1,6 @@
 """The dependencies of endpoints: the parts of the service, and the caller.
 
-The functions are coroutines, because FastAPI would run plain ones in a thread, which costs more than their work.
+The functions are coroutines, because FastAPI would run plain functions in a thread, which costs more than their work.
 """
 
 from __future__ import annotations
@@ -52,13 +52,12 @@ class Service:
 
 
 async def service(request: Request) -> Service:
-    """The service of the request."""
     parts: Service = request.app.state.service
     return parts
 
 
 async def principal(request: HTTPConnection) -> Principal:
-    """The caller. The guard refuses callers without a credential; this is a second check."""
+    """Return the caller. The guard has already refused callers without a credential; this is a second check."""
     found: Principal | None = getattr(request.state, "principal", None)
     if found is None:
         raise KeyRequiredError("This needs the service's key.", hint="Send it as `Authorization: Bearer KEY`.")
@@ -66,16 +65,14 @@ async def principal(request: HTTPConnection) -> Principal:
 
 
 def graph_of(parts: Service, who: Principal, *scopes: Scope) -> GraphStore:
-    """The graph for a caller: all of it, or the namespaces in which he has `read` and the other scopes."""
+    """Return the graph for a caller: the whole graph, or the namespaces in which the caller has `read` and the other scopes."""
     permitted = [who.within[scope] for scope in dict.fromkeys((Scope.READ, *scopes)) if scope in who.within]
     return RestrictedStore(parts.workspace.graph, who.tenant, permitted) if permitted else parts.workspace.graph
 
 
 async def graph(who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]) -> GraphStore:
-    """The graph for the caller."""
     return graph_of(parts, who)
 
 
 async def tenant(request: Request) -> str:
-    """The tenant of the credential."""
     return (await principal(request)).tenant

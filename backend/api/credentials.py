@@ -1,10 +1,10 @@
-"""Callers and their rights: keys and tokens for programs; a ticket or a sign-in, then a cookie, for the page.
+"""Identifies callers and their rights. Programs send a key or a token. The page has a cookie, from a ticket or a sign-in.
 
-For the guard of every request. The home's key may do everything, a named key what it was made for, and a person of an OpenID Connect issuer
-what `people.toml` grants. A key must never reach a browser: `headwater serve` prints a link with a ticket that works once. The ticket
-becomes a signed cookie, which no script can read and no other site can send. It ends with the key, or when its holder signs out. A session
-may read. It may declare, start replays or administer only if its link was made for that, and only if the request carries the session's
-token, which no other page can learn. The tenant comes from here and nowhere else.
+The guard uses this module for every request. The home's key may do everything. A named key has its own rights, and a person of an OpenID
+Connect issuer has the rights that `people.toml` grants. A key must never reach a browser: `headwater serve` prints a link with a ticket
+that works once. The ticket becomes a signed cookie, which no script can read and no other site can send. The cookie becomes invalid with
+the key, or when its holder signs out. A session may read. It may declare, start replays or administer only if its link was made for that,
+and only if the request has the session's token, which no other page can learn. The tenant comes from the credential and nowhere else.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ ADMINISTERING = READING | {Scope.AUDIT, Scope.ADMIN}
 SESSION_SCOPES = WRITING | ADMINISTERING
 _UNCONFIRMED = READING | {Scope.AUDIT}  # scopes that change nothing
 _KEY_SCOPES = frozenset(Scope)
-_TELLING = frozenset(Scope) - {Scope.INTAKE}  # scopes with answers or refusals that depend on the graph
-_MOST_RIGHTS = 2_000  # letters for rights in a cookie
-_PERSON = "@"  # no key's id begins so
+_TELLING = frozenset(Scope) - {Scope.INTAKE}  # the answers or refusals of these scopes depend on the graph
+_MOST_RIGHTS = 2_000  # limit of characters for rights in a cookie
+_PERSON = "@"  # no id of a key begins with this character
 _TICKET_SECONDS = 24 * 3600
 _SESSION_SECONDS = 7 * 24 * 3600
 _PERSON_SECONDS = 8 * 3600  # until a person must sign in again
@@ -52,12 +52,12 @@ _SIGN_IN_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A caller. `tenant` owns everything that it sees and writes; `method` is `key` or `session`.
+    """A caller. `tenant` owns everything that the caller sees and writes. `method` is `key` or `session`.
 
-    `name` stands for the caller in logs and reveals nothing. `key` is the id of the named key that was used, directly or to open the
-    session; empty for the home's, `@…` for a person. `holder` is the same for all sessions of one key or person, and takes turns with
-    others. `within` are the namespaces of its restricted scopes. `token` is the value that a session must send to change anything;
-    `confirmed`: this request has it.
+    `name` identifies the caller in logs and reveals no secret. `key` is the id of the named key that was used, directly or to open the
+    session; it is empty for the home's key, and `@…` for a person. `holder` is the same for all sessions of one key or person, which share
+    a turn among all callers. `within` has the namespaces of restricted scopes. `token` is the value that a session must send to change
+    anything; `confirmed` is true if this request has it.
     """
 
     tenant: str
@@ -76,14 +76,14 @@ class Principal:
         return self.key.startswith(_PERSON)
 
     def is_restricted(self, scope: Scope) -> bool:
-        """Whether the caller has the scope in some namespaces only, or reads only some."""
+        """Whether the caller has the scope, or `read`, in some namespaces only."""
         return scope in self.within or (scope in _TELLING and Scope.READ in self.within)
 
     def require_whole(self, scope: Scope) -> None:
         """Check that the caller has a scope everywhere, for operations that cannot be restricted to namespaces.
 
         Raises:
-            ForbiddenError: he has it in some namespaces only.
+            ForbiddenError: the caller has the scope in some namespaces only.
         """
         if self.is_restricted(scope):
             raise ForbiddenError(NOT_OPEN, hint="Ask who runs the service for a key that may do this everywhere.")
@@ -121,9 +121,9 @@ class Credentials:
         self, key: str, *, tenant: str, named: KeyRing | None = None, people: People | None = None, ended: EndedSessions | None = None,
         tickets: Tickets | None = None, clock: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
-        """`key` is the home's, of `tenant`; `named` are the others; `people` sign in at an issuer; `ended` has ended sessions.
+        """`key` is the home's key, for `tenant`. `named` are the other keys, `people` sign in at an issuer.
 
-        `tickets` are new unless given.
+        `ended` contains the ended sessions. `tickets` are new unless given.
         """
         self._key = key.encode("utf-8")
         self._digest = sha256(self._key).digest()
@@ -133,12 +133,12 @@ class Credentials:
         self._tenant = tenant
         self._clock = clock
         self._tickets = tickets or OwnTickets()
-        # Cookies are shared by all ports of a host: services of two homes must not take each other's.
+        # All ports of a host share cookies. Services of two homes must not read each other's.
         self.cookie = f"headwater_{self._sign('cookie', '')[:8]}"
         self._holder = Principal(tenant, "key", f"key:{self._sign('name', '')[:12]}")
 
     async def identify(self, headers: Mapping[str, str]) -> Principal | None:
-        """Like `principal`, but for a token its issuer may be asked for its keys first.
+        """Return the caller like `principal`. If the caller shows a token, its issuer may be asked for its public keys first.
 
         Raises:
             TokenError: the token is invalid.
@@ -153,10 +153,10 @@ class Credentials:
         return self.principal(headers)
 
     def known(self, headers: Mapping[str, str]) -> Principal | None:
-        """Like `identify`; None also if the issuer would have to be asked.
+        """Return the caller like `identify`, but without asking an issuer. None also means that an issuer must be asked.
 
         Raises:
-            TokenError, ForbiddenError, UnavailableError: see there.
+            TokenError, ForbiddenError, UnavailableError: see `identify`.
         """
         shown = _shown_key(headers) or ""
         if is_token(shown) and (issuer := self._issuer()) is not None:
@@ -164,7 +164,7 @@ class Credentials:
         return self.principal(headers)
 
     def principal(self, headers: Mapping[str, str]) -> Principal | None:
-        """The caller, by `Authorization: Bearer`, `X-Api-Key` or the cookie; None without a valid credential.
+        """Return the caller by `Authorization: Bearer`, `X-Api-Key` or the cookie, or None without a valid credential.
 
         Raises:
             UnavailableError: the named keys, or the ended sessions, cannot be read.
@@ -183,10 +183,10 @@ class Credentials:
         return self._people is not None and self._people.are_known()
 
     def issuer(self) -> Issuer:
-        """The issuer for people.
+        """Return the issuer at which people sign in.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: no issuer is configured.
             UnavailableError: the rules for people cannot be read.
         """
         found = self._issuer()
@@ -199,27 +199,30 @@ class Credentials:
     def _issuer(self) -> Issuer | None:
         try:
             return self._people.issuer() if self._people is not None else None
-        except ConfigurationError:  # strangers must not see faults of the operator's file
+        except ConfigurationError:  # unknown callers must not see faults in the operator's file
             raise UnavailableError("Nobody can sign in: the rules for people cannot be used.", hint="The service's log says why.") from None
 
     def ticket(self, scopes: Collection[Scope] = READING, *, of: Principal | None = None) -> str:
-        """A ticket for the page's link. It works once, within a day. Its session may read, and has the other requested scopes.
+        """Issue a ticket for the page's link. It works once, within a day. Its session may read, and has the other requested scopes.
 
-        `of` is the session's principal, by default the home's owner. It must have these scopes.
+        `of` is the session's principal, by default the home's owner. The principal must have these scopes.
         """
         owner = of or self._holder
         now = self._clock()
         return self._tickets.add(Ticket(now + _TICKET_SECONDS, SESSION_SCOPES & READING.union(scopes) & owner.scopes, owner.key), now=now)
 
     def redeem(self, ticket: str, *, secure: bool = False) -> str | None:
-        """The `Set-Cookie` value for a ticket; None if the ticket is unknown, used or too old. `secure`: for TLS only."""
+        """Return the `Set-Cookie` value for a ticket, or None if the ticket is unknown, used or too old.
+
+        With `secure`, browsers send the cookie over TLS only.
+        """
         bought = self._tickets.take(ticket)
         if bought is None or bought.ends <= self._clock():
             return None
         return self._cookie_of(bought.scopes, bought.owner, _SESSION_SECONDS, secure=secure)
 
     def sign_in(self, rules: Rules, person: Person, *, secure: bool = False) -> str:
-        """The `Set-Cookie` value for the session of a person; it ends when the rules change.
+        """Return the `Set-Cookie` value for the session of a person. The session ends when the rules for people change.
 
         Raises:
             ForbiddenError: the granted rights are for programs only.
@@ -239,10 +242,10 @@ class Credentials:
         return self._cookie_of(SESSION_SCOPES & person.scopes, key, _PERSON_SECONDS, secure=secure)
 
     def sign_out(self, header: str) -> str:
-        """End the session in a browser's cookies. Return the `Set-Cookie` value that removes it.
+        """End the session in a browser's cookies. Returns the `Set-Cookie` value that removes the cookie.
 
         Raises:
-            UnavailableError: the end cannot be written.
+            UnavailableError: the end of the session cannot be stored.
         """
         session = _cookie(header, self.cookie) or ""
         if self._ended is not None and self._session(session, "") is not None:
@@ -251,13 +254,16 @@ class Credentials:
         return f"{self.cookie}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
 
     def sealed(self, *parts: str) -> str:
-        """The `Set-Cookie` value with which a browser proves that it began a sign-in. `parts` are of letters, digits, `-` and `_`."""
+        """Return a signed `Set-Cookie` value that proves later that the same browser began a sign-in.
+
+        `parts` consist of letters, digits, `-` and `_`.
+        """
         stated = ".".join((str(int(self._clock()) + _SIGN_IN_SECONDS), *parts))
         lasts = f"Path=/login; Max-Age={_SIGN_IN_SECONDS}; HttpOnly; SameSite=Lax"
         return f"{self.cookie}_login={stated}.{self._sign('login', stated)}; {lasts}"
 
     def opened(self, header: str) -> list[str] | None:
-        """The sealed parts in the cookies of a browser; None without any, or if they are too old."""
+        """Return the parts in a browser's signed sign-in cookie, or None if the cookie is missing, invalid or too old."""
         stated, _, signature = (_cookie(header, f"{self.cookie}_login") or "").rpartition(".")
         if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign("login", stated).encode("ascii")):
             return None
@@ -270,7 +276,6 @@ class Credentials:
         return f"{self.cookie}={stated}.{self._sign('session', stated)}; {attributes}"
 
     def is_key(self, shown: str) -> bool:
-        """Whether a text is the service's key."""
         return hmac.compare_digest(sha256(shown.encode("utf-8", "replace")).digest(), self._digest)
 
     def _session(self, session: str, shown: str) -> Principal | None:
@@ -309,10 +314,10 @@ class Credentials:
 
 
 def granted(rules: Rules, claims: Mapping[str, Any]) -> Person:
-    """The rights of a person of the issuer.
+    """Return the rights of a person of the issuer.
 
     Raises:
-        ForbiddenError: there are none, or they are in several tenants.
+        ForbiddenError: the person has no rights, or rights in several tenants.
     """
     try:
         person = rules.person(claims)
@@ -347,5 +352,5 @@ def _cookie(header: str, name: str) -> str | None:
     try:
         morsel = SimpleCookie(header).get(name)
     except CookieError:
-        return None  # unparsable cookies hold no session
+        return None  # malformed cookies contain no session
     return morsel.value if morsel else None

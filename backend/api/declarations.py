@@ -1,4 +1,4 @@
-"""`/api/v1/declarations`, `/api/v1/descriptions`: statements of people about data and work, and the present description of a node."""
+"""`/api/v1/declarations` and `/api/v1/descriptions`: statements of people about data and jobs, and the resulting description of a node."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def post_declaration(
     parts: Annotated[Service, Depends(service)],
     log: Annotated[RequestAuditor, Depends(auditor)],
 ) -> Response:
-    """State types, instances, containment, links and descriptions (owners, tags, terms, retention, legal hold), or their removal."""
+    """Declare types, instances, containment, links and descriptions (owners, tags, terms, retention, legal hold), or their removal."""
     read = await read_body(request, parts, who, read_packed_declaration, limit=DECLARATION.size, inline=SMALL)
     document = read.document
     async with audited(log, "declare", *subjects_of(document), changes=True):

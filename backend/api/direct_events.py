@@ -1,10 +1,10 @@
-"""Small bodies of OpenLineage events, handled at the connection and without ASGI.
+"""Handles small bodies of OpenLineage events directly at the connection, without ASGI.
 
-Producers mostly send one event of a few kilobytes, and a service gets thousands a second. Checking one takes less time than making a task
-of it and passing it through every layer of the application. So the connection offers it here first. The guard's checks, the check of the
-event, the log and the answers are those of `lineage`; the log line and the measures are those of `requests`. Unusual requests go to the
-application before anything is done: a refusal, a session, a token with keys still to fetch, a packed body, a sender restricted to
-namespaces, a tenant with slow bodies, or a service with tracing.
+Producers mostly send one event of a few kilobytes, and a service gets thousands a second. Checking an event takes less time than passing
+it through every layer of the application. So the connection offers each body to this module first. The checks of the guard and of the
+event, the log and the answers are the same as in `lineage`; the log line and the metrics are the same as in `requests`. Unusual requests
+are left to the application before any work is done: a refusal, a session, a token with keys still to fetch, a compressed body, a sender
+restricted to namespaces, a tenant with slow bodies, or a service with tracing.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from headwater.backend.process.tracing.spans import is_on
 from headwater.errors import HeadwaterError
 from headwater.graph.access.scopes import Scope as Right
 
-_SMALL = 8 * 1024  # bytes: checked in half a millisecond; in at most 50 ms for a text full of names of secrets
+_SMALL = 8 * 1024  # in bytes; the check takes half a millisecond, and at most 50 ms for a text full of names of secrets
 _PATHS = frozenset({"/api/v1/lineage", "/api/v1/lineage/batch"})
 _ALWAYS = b"".join(b"%s: %s\r\n" % header for header in RESPONSE_HEADERS)
 _TAKEN = b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\n" + _ALWAYS
 
 
 class DirectEvents:
-    """See the module's docstring, and `Direct`."""
+    """Accepts small OpenLineage events at the connection (see the module's docstring)."""
 
     def __init__(self, guard: Guard, parts: Callable[[], Service]) -> None:
         self._guard = guard
@@ -60,7 +60,7 @@ class DirectEvents:
         return True
 
     def _taken(self, scope: Scope, body: bytes) -> tuple[Future[Sequence[Receipt]], BodyShare] | None:
-        """A body on its way to the disk, and its share of the memory; None, with nothing done, if it is not for here."""
+        """Start to write a body to the log. Returns its receipts and its share of memory, or None to leave it to the application."""
         if (admitted := self._guard.admitted(scope, len(body))) is None:
             return None
         who, share = admitted

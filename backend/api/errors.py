@@ -1,4 +1,4 @@
-"""Errors as answers of the service: a status, and a JSON object with the fault, its place, and a hint."""
+"""Converts errors to answers of the service: a status code, and a JSON object with the fault, its place, and a hint."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from headwater.errors import (
 )
 
 _REFUSED = frozenset({401, 403, 413, 429})
-_CLIENT_GONE = 499  # for the log only, like in proxies: nobody reads the answer
-_LONGEST = 2_000  # characters of a message, which may quote the request
+_CLIENT_GONE = 499  # for the log only, as in proxies, because the client is gone
+_LONGEST = 2_000  # limit of characters in a message, which may quote the request
 _log = structlog.get_logger("headwater.api")
 
 
 class ForbiddenError(HeadwaterError):
-    """The caller may not do this: a foreign name or page, or a session without the scope."""
+    """The caller lacks the right, or the request has a foreign host name or origin."""
 
     is_refusal = True
 
@@ -54,11 +54,11 @@ class UnsupportedMediaTypeError(InvalidInputError):
 
 
 class AmbiguousLengthError(InvalidInputError):
-    """A request that states the end of its body twice."""
+    """A request states the end of its body in two ways."""
 
 
 class NotAcceptableError(InvalidInputError):
-    """None of the media types that the caller accepts exists."""
+    """The service has none of the media types that the caller accepts."""
 
 
 # The first match counts: special errors before general ones.
@@ -86,12 +86,10 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
 
 
 def status_of(error: HeadwaterError) -> int:
-    """The HTTP status of an error."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
 def error_response(error: HeadwaterError) -> Response:
-    """The answer for an error."""
     status = status_of(error)
     content: dict[str, Any] = {
         "error": type(error).__name__.removesuffix("Error"),
@@ -109,7 +107,10 @@ def error_response(error: HeadwaterError) -> Response:
 
 
 def install(app: FastAPI, *, refused: Callable[[Request, str], None]) -> None:
-    """Give every error this form. A fault of ours is logged completely, and the caller gets one sentence. `refused` audits a refusal."""
+    """Install the handlers that convert errors. Internal faults are logged with details, and the caller gets one sentence.
+
+    `refused` is called to audit a refusal.
+    """
 
     async def ours(request: Request, error: HeadwaterError) -> Response:
         response = error_response(error)

@@ -1,10 +1,10 @@
-"""News of the graph for its followers: the runs that any process has written since.
+"""Notifies subscribers of changed runs in the graph, whichever process changed them.
 
-For subscriptions. While there are followers, one task asks the store for the effects of its last transactions, and gives each follower the
-new ids. Several changes of one run in that time are one piece of news. The number of ids for a slow follower is bounded, and nothing is
-left out silently: a follower that misses some gets an error.
+While there are subscribers, one task polls the store for the effects of its last transactions, and passes the
+new ids to each subscriber. Several changes of one run between two polls are one notification. The number of ids for a slow subscriber is
+limited. A subscriber that would miss some gets an error.
 
-A store reports all tenants together. All followers get all ids. Each asks the store for those of its own tenant, and checks for news.
+A store reports all tenants together, so all subscribers get all ids. Each subscriber looks up the ids of its own tenant.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from headwater.errors import HeadwaterError, UnavailableError
 from headwater.graph.model import NodeKind
 from headwater.graph.stores.indexable import IndexableStore
 
-_PAUSE = 0.5  # seconds between two questions to the store
-_MOST = 5_000  # pending runs of one follower
-_NEVER = 1 << 62  # beyond every revision: the store returns its own revision and reads nothing
+_PAUSE = 0.5  # seconds between two polls of the store
+_MOST = 5_000  # limit of pending runs of one subscriber
+_NEVER = 1 << 62  # larger than every revision, so the store returns only its own revision
 _RUN = f"{NodeKind.RUN}:"
 _log = logging.getLogger("headwater.live")
 
 
 class _Follower:
-    """A follower, and its pending ids."""
+    """A subscriber, and its pending ids."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, None] = {}
@@ -34,7 +34,7 @@ class _Follower:
 
 
 class Live:
-    """The news of one graph store, for one event loop."""
+    """The notifications of one graph store, for one event loop."""
 
     def __init__(self, store: IndexableStore, *, pause: float = _PAUSE, most: int = _MOST) -> None:
         self._store = store
@@ -45,10 +45,10 @@ class Live:
         self._begun = False
 
     async def runs(self) -> AsyncGenerator[list[str], None]:
-        """Yield nothing first, when later writes are certain to be reported; then ids of written runs, at each change.
+        """Yield ids of written runs at each change. The first yield is empty: all later writes will be reported.
 
         Raises:
-            UnavailableError: there was too much news, or the store is away. Asking again helps.
+            UnavailableError: too many ids were pending, or the store does not answer. A new call helps.
         """
         follower = _Follower()
         self._followers.add(follower)

@@ -1,8 +1,8 @@
-"""The guard in front of every request: names, origins, credentials and sizes.
+"""The guard in front of every request checks host names, origins, credentials and sizes.
 
-For a service on a user's machine, which any page in the same browser can try to reach. It must refuse calls under a foreign name (DNS
+A service on a user's machine can be reached by any page in the same browser. The guard must refuse calls under a foreign host name (DNS
 rebinding) and from a foreign page (CSRF), must refuse everything that the table of endpoints (`access`) does not open to the caller, and
-must never read more of a body than its limit. There is no CORS, because no other site may call it.
+must never read more of a body than its limit. There is no CORS, because no other site may call the service.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 RESPONSE_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),  # unless an answer says otherwise, like files of the page
+    (b"cache-control", b"no-store"),  # the default; files of the page override it
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
-    # Inline styles, because the graph sets positions by them. Scripts come from this service only.
+    # Inline styles are allowed, because the graph sets positions with them. Scripts come from this service only.
     (
         b"content-security-policy",
         (
@@ -57,8 +57,8 @@ RESPONSE_HEADERS = [
 class Guard:
     """ASGI middleware.
 
-    `hosts` are names besides loopback, `limit` returns the largest body for a path, `budget` is for all bodies together, `opened` are paths
-    without a key.
+    `hosts` are further host names besides loopback. `limit` returns the largest body for a path. `budget` is the limit for all bodies
+    together. `opened` are paths that need no key.
     """
 
     def __init__(
@@ -101,16 +101,17 @@ class Guard:
         answer = _with_headers(send, scope)
         try:
             await self._app(scope, _bounded(receive, limit, share), answer)
-        except (BodiesInFlightError, ServiceEndingError) as error:  # at the first piece or the end: the application did not answer
+        except (BodiesInFlightError, ServiceEndingError) as error:  # raised before the application answered
             await error_response(error)(scope, receive, answer)
         finally:
             if share is not None:
                 share.release()
 
     def admitted(self, scope: Scope, size: int) -> tuple[Principal, BodyShare] | None:
-        """The caller of a request with a body of `size` bytes, and the body's share; None if `__call__` must handle it.
+        """Return the caller of a request with a body of `size` bytes, and the body's share of memory.
 
-        The request may pass, without asking anybody. The taker of the body releases its share.
+        None means that `__call__` must handle the request, for example because the issuer of a token must be asked. The code that takes the
+        body releases its share.
         """
         headers = head_of(scope)
         try:
@@ -125,7 +126,7 @@ class Guard:
         return principal, share
 
     def _check_request(self, scope: Scope, headers: Headers, principal: Principal | None) -> int:
-        """Check everything except the caller; return the limit of its body."""
+        """Check everything except the caller. Returns the size limit of the body."""
         self._check_host(headers)
         self._check_origin(headers, str(scope["method"]), scope["path"])
         limit = self._check_length(headers, scope["path"])
@@ -134,7 +135,7 @@ class Guard:
         return limit
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Open a WebSocket for subscriptions, for callers who may ask questions. A page of another site may not."""
+        """Open a WebSocket for subscriptions, for callers who may query. Pages of other sites are refused."""
         headers = head_of(scope)
         principal: Principal | None = None
         try:
@@ -156,7 +157,7 @@ class Guard:
             await error_response(error)(scope, receive, _with_headers(send, scope))
 
     def _share(self, principal: Principal | None, stated: int) -> BodyShare:
-        tenant, caller = (principal.tenant, principal.holder) if principal is not None else ("", "")  # all strangers share a place
+        tenant, caller = (principal.tenant, principal.holder) if principal is not None else ("", "")  # all unknown callers share one place
         return self._budget.share(tenant, caller, stated)
 
     def _check_rule(self, method: str, path: str, principal: Principal | None) -> None:
@@ -187,7 +188,7 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and _netloc(origin) != headers["host"].lower():
             raise ForbiddenError(f"Pages of {origin} may not call this service.", hint="Open the page that this service serves.")
-        # A link of another site may lead to the page and to sign-in only.
+        # Links on other sites may lead to the page and to sign-in only.
         rule = rule_of(method, path)
         if not (rule is not None and rule.linked) and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             raise ForbiddenError("A page of another site may not call this service.", hint="Open the page that this service serves.")
@@ -206,14 +207,14 @@ def _check_head(scope: Scope, headers: Headers) -> None:
         raise HeadTooLargeError(f"The request's head has {size} bytes, {HEAD_BYTES} are the most.", hint="Send a long question by GraphQL.")
     coded = "transfer-encoding" in headers
     if coded and ("content-length" in headers or scope["http_version"] == "1.0"):
-        # A proxy in front may see the request's end elsewhere, and treat the rest as another request.
+        # A proxy could find another end of the request, and treat the rest as a second request.
         raise AmbiguousLengthError(
             "The request states its length twice: by Content-Length and by Transfer-Encoding.", hint="Send one of them, by HTTP/1.1."
         )
 
 
 def _check_type(headers: Headers, rule: Rule | None) -> None:
-    """A body without a media type counts as the type that the endpoint expects."""
+    """Check the media type of a body. A missing media type counts as the type that the endpoint expects."""
     stated = headers.get("content-type")
     if rule is None or not rule.accepts or stated is None:
         return

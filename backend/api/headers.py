@@ -1,7 +1,7 @@
-"""The headers of a request, read once.
+"""Parses the headers of a request once.
 
-For code in front of the application, which looks up a dozen headers in each request. A search of the list, and an error for each missing
-header, would take longer than the check of an event.
+Code in front of the application looks up a dozen headers in each request. Starlette searches a list for each, which
+takes longer than the check of an event.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Head(Headers):
-    """Like Starlette's headers: names in any case, and the first of several values."""
+    """Headers like Starlette's: case-insensitive names, and the first of several values."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope=scope)
@@ -30,12 +30,10 @@ class Head(Headers):
         return key.lower() in self._first
 
     def get(self, key: str, default: T = None) -> str | T:  # type: ignore[assignment]  # like a mapping's
-        """The first value of a header; `default` without one."""
         return self._first.get(key.lower(), default)
 
 
 def head_of(scope: Scope) -> Head:
-    """The headers of a request."""
     state = scope.setdefault("state", {})
     head: Head | None = state.get("head")
     if head is None:

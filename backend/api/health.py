@@ -1,4 +1,4 @@
-"""Whether the service lives, can work, and how it performs. These endpoints show nothing of anybody's data and need no key."""
+"""Endpoints for liveness, readiness and metrics. They show no data of tenants and need no key."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ router = APIRouter(tags=["health"])
 
 @router.get("/healthz")
 async def healthz() -> dict[str, str]:
-    """The process answers."""
+    """Report that the process answers."""
     return {"status": "ok", "version": headwater.__version__}
 
 
 @router.get("/readyz", responses={503: {"description": "A part cannot work; `checks` says which."}})
 async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
-    """Log, graph store, projector, catalog, key and disk can work. Damaged captures are reported, and leave the service ready."""
+    """Report whether log, graph store, projector, catalog, key and disk work.
+
+    Damaged captures are reported, but do not change the status.
+    """
     home = parts.settings.folder.path
     checks = {"log": "ok", "graph": "ok", "projector": parts.worker.state, "catalog": "ok", "key": "ok", "disk": "ok"}
     checks |= {"associations": "ok", "segments": "ok"}
@@ -61,7 +64,6 @@ async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
 
 
 async def _quarantine(parts: Service) -> str:
-    """Whether entries of any tenant are set aside."""
     try:
         number = await asyncio.to_thread(parts.workspace.log.buried, Stage.QUARANTINE)
     except HeadwaterError as error:
@@ -78,17 +80,17 @@ def _damage_text(faults: Sequence[Fault], home: Path) -> str:
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def metrics(parts: Annotated[Service, Depends(service)]) -> Response:
-    """Measures for Prometheus, of all tenants together."""
+    """Metrics for Prometheus, of all tenants together."""
     log, projector = parts.workspace.log, parts.workspace.projector
     parts.metrics.dead_letters.set(await asyncio.to_thread(log.buried))
-    # Without the store the number is unknown: the last one stays, and /readyz reports the state of the service.
+    # Without the store the number is unknown. The metric then keeps its last value, and /readyz reports the state.
     with suppress(HeadwaterError):
         parts.metrics.pending.set(await pending_of_all(projector, {*await asyncio.to_thread(log.tenants), DEFAULT_TENANT}))
     return Response(parts.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
 
 async def pending_of_all(projector: Projector, tenants: Collection[str]) -> int:
-    """Number of waiting entries of some tenants. A tenant with lost log entries is left out, so that it does not hide the others.
+    """Return the number of waiting entries of some tenants. Tenants with lost log entries are left out, to show the others.
 
     Raises:
         UnavailableError: a store does not answer.

@@ -50,7 +50,7 @@ async def get_impact(
     direction: Annotated[Direction, Query(description="downstream: the impact; upstream: the causes.")] = Direction.DOWNSTREAM,
     depth: Annotated[int, Query(ge=1, le=1_000, description="How many hops.")] = 100,
 ) -> Response:
-    """The list of impact or of causes. A refusal comes before the stream begins."""
+    """List everything downstream of a node (impact) or upstream of it (causes). A refusal comes before the stream begins."""
     if records is not None:
         forward = direction is Direction.DOWNSTREAM
         request = TraceRequest(
@@ -71,7 +71,6 @@ async def get_impact(
 
 
 def _reasons(reasons: Sequence[str]) -> str:
-    """The reasons in ASCII, as headers require, and short enough for proxies. The last one counts those that are left out."""
     shown = [reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]}…" for reason in reasons[:_REASONS]]
     left = len(reasons) - len(shown)
     return json.dumps([*shown, f"{left} more reasons"] if left else shown)

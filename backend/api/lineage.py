@@ -1,4 +1,4 @@
-"""`POST /api/v1/lineage` and `/lineage/batch`: OpenLineage events of any producer, one or an array of them, plain or gzip."""
+"""`POST /api/v1/lineage` and `/lineage/batch`: accept OpenLineage events of any producer, one or an array, plain or gzip."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headwater.backend.ingest.intake.receive import Refused, Submission, read_pa
 from headwater.backend.ingest.log.loop_futures import on_loop
 from headwater.graph.access.scopes import Scope
 
-_INLINE, ARRAY_INLINE = 16 * 1024, 4 * 1024  # smaller bodies are read on the event loop: in 50 ms for a text full of names of secrets
+_INLINE, ARRAY_INLINE = 16 * 1024, 4 * 1024  # smaller bodies are read on the event loop, in 50 ms at most
 
 router = APIRouter(prefix="/api/v1", tags=["intake"])
 
@@ -45,9 +45,9 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 async def post_lineage(
     request: Request, who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]
 ) -> Response:
-    """Take OpenLineage events. The answer follows the sync to the disk."""
+    """Accept OpenLineage events. The events are flushed to disk before the answer."""
     events = parts.workspace.events
-    # An array may hold thousands of documents in a few kilobytes.
+    # An array may contain thousands of documents in a few kilobytes.
     small = small_body(await request.body(), request.headers.get("content-encoding"), _INLINE)
     inline = _INLINE if small is not None and small.lstrip()[:1] != b"[" else ARRAY_INLINE
     check: EventNamespaces | None = None
@@ -69,17 +69,16 @@ async def post_lineage(
 
 
 async def answer_to(parts: Service, submission: Submission) -> Response:
-    """The answer to a durable submission."""
+    """Wait until a submission is durable, and return the response for it."""
     report = await submission.durable()
     parts.metrics.taken(report.accepted - report.duplicates, report.duplicates, len(report.rejected) + report.more_rejected)
-    if not report.rejected:  # the usual case; the library takes ten times as long to write three members
+    if not report.rejected:  # the usual case, formatted without the JSON library, which takes ten times as long
         taken = f'{{"accepted":{report.accepted},"duplicates":{report.duplicates},"rejected":[]}}'
         return Response(taken, 201, media_type="application/json")
     return JSONResponse(_content(asdict(report)), 422)
 
 
 def _content(report: dict[str, Any]) -> dict[str, Any]:
-    """The report, with the first refusal in the form of every other error."""
     if not report["more_rejected"]:
         del report["more_rejected"]
     first = report["rejected"][0]

@@ -1,7 +1,7 @@
 """`/login`: a person signs in at the OpenID Connect issuer and returns with a session of the page.
 
-The authorization code flow with PKCE (OpenID Connect Core 1.0, 3.1; RFC 7636; RFC 9700). A signed cookie holds the state between the two
-requests, so that any replica can go on, and only the browser that began can finish.
+The authorization code flow with PKCE (OpenID Connect Core 1.0, 3.1; RFC 7636; RFC 9700). A signed cookie stores the state between the two
+requests. Any replica can therefore continue the flow, and only the browser that began can finish it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from headwater.graphql.audit import Act, Decision
 router = APIRouter(include_in_schema=False)
 Answer = TypeVar("Answer")
 
-_AT_ONCE = 32  # sign-ins at the issuer at the same time
-_OF_ONE = 4  # of these from one address
-_asking: Counter[str] = Counter()  # by address
+_AT_ONCE = 32  # limit of concurrent sign-ins
+_OF_ONE = 4  # limit of concurrent sign-ins from one address
+_asking: Counter[str] = Counter()  # running sign-ins by client address
 _threads = ThreadPoolExecutor(_AT_ONCE, "headwater-sign-in")
-_LONGEST = 2_000  # characters of the next page
+_LONGEST = 2_000  # limit of characters in the address of the next page
 _ONCE_MORE = '<a href="/login">Sign in once more.</a>'
 
 
@@ -99,17 +99,17 @@ async def callback(request: Request, parts: Annotated[Service, Depends(service)]
 
 
 async def sign_out_address(request: Request, parts: Service, who: Principal) -> str | None:
-    """The issuer's address that ends a person's session there; None without an issuer, or if it does not answer."""
+    """Return the issuer's address that signs a person out there, or None if there is no issuer or it does not answer."""
     if not who.is_person:
         return None
     try:
         return await _asked(request, parts.credentials.issuer().sign_out_address)
     except HeadwaterError:
-        return None  # the person is signed out here, as requested
+        return None  # the person is signed out of this service in any case
 
 
 async def _asked(request: Request, ask: Callable[[], Answer]) -> Answer:
-    """The issuer's answer, fetched on a separate kind of thread. One address gets a limited share of them."""
+    """Return the issuer's answer, fetched on a separate thread. Each client address has a limited share of these threads."""
     client = request.client.host if request.client else ""
     if _asking[client] >= _OF_ONE or _asking.total() >= _AT_ONCE:
         raise UnavailableError("Too many people sign in at once.", hint="Try again in a moment.")
@@ -129,12 +129,12 @@ def _refused(request: Request, parts: Service, error: HeadwaterError) -> Respons
 
 
 def _back(request: Request, rules: Rules) -> str:
-    """The address to which the issuer sends the browser back; it is registered there."""
+    """Return the address to which the issuer redirects the browser. The operator registers it at the issuer."""
     return f"{rules.url or str(request.base_url).rstrip('/')}/login/callback"
 
 
 def _local(wanted: str) -> str:
-    """A path of this service for any request. Browsers treat two leading slashes, and some other characters, as the name of a host."""
+    """Return the wanted path if it is on this service, else `/`. Browsers treat two leading slashes as the name of a host."""
     is_local = wanted.startswith("/") and len(wanted) <= _LONGEST and wanted.isprintable() and "\\" not in wanted
     return wanted if is_local and not wanted.startswith("//") else "/"
 

@@ -1,6 +1,6 @@
-"""The built page, and its credentials: a link with a ticket, once, then a cookie.
+"""Serves the built page, and opens its session from a link with a one-time ticket.
 
-The page's files hold no data and are open. The page itself is shown after the link only, so that a stranger sees a sentence and not a
+The page's files contain no data and are open. The page itself needs the link, so that strangers see a sentence and not a
 broken application. Unknown paths lead to the page.
 """
 
@@ -31,7 +31,7 @@ _NOT_BUILT = "The service runs, and its page has not been built (or not yet). Ru
 
 
 def build_router(page: Path = PAGE) -> APIRouter:
-    """The routes of the page; mounted last, because they match every remaining path."""
+    """Return the routes of the page. They are mounted last, because they match every remaining path."""
     router = APIRouter(include_in_schema=False)
     root = page.resolve()
 
@@ -68,7 +68,7 @@ async def _index(root: Path, request: Request) -> Response:
             return notice(_SIGN_IN.format(escape(urlencode({"next": wanted}))), 401)
         return notice(_NO_SESSION, 401)
     path = request.url.path.removeprefix("/")
-    if path not in {"", "index.html"}:  # the page's files are next to it, and the query describes the view
+    if path not in {"", "index.html"}:  # other files of the page are requested relative to it
         home = "../" * path.count("/") or "./"
         return RedirectResponse(f"{home}?{request.url.query}" if request.url.query else home, 303, headers={"Cache-Control": "no-store"})
     index = root / "index.html"
@@ -78,20 +78,20 @@ async def _index(root: Path, request: Request) -> Response:
 
 
 def notice(html: str, status: int, *, head: str = "") -> HTMLResponse:
-    """A page of one sentence. `html` and `head` are written unescaped: outside text in them must be escaped already."""
+    """Return a page of one sentence. `html` and `head` are not escaped, so outside text in them must already be escaped."""
     return HTMLResponse(_NOTICE.format(text=html, head=head), status, headers={"Cache-Control": "no-store"})
 
 
 def by_tls(request: Request) -> bool:
-    """Whether the browser used TLS, to us or to a proxy in front. A forged header only makes the forger's own cookie stricter."""
+    """Whether the browser used TLS, to the service or to a proxy. A forged header only makes the forger's own cookie stricter."""
     stated = request.headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower()
     return request.url.scheme == "https" or stated == "https"
 
 
 def _without_ticket(request: Request, cookie: str | None) -> Response:
-    """The same page, with the ticket removed from the address bar and the history."""
+    """Redirect to the same page, so that the ticket disappears from the address bar and the history."""
     rest = [(name, value) for name, value in request.query_params.multi_items() if name != "ticket"]
-    # One leading slash: two would name another host.
+    # Two leading slashes would name another host.
     target = "/" + request.url.path.lstrip("/") + (f"?{urlencode(rest)}" if rest else "")
     response = RedirectResponse(target, 303, headers={"Cache-Control": "no-store"})
     if cookie is not None:

@@ -1,4 +1,4 @@
-"""The triggers of a service for one caller, and the endpoint for other programs."""
+"""The triggers of a service with the rights of one caller, and the endpoint that fires a trigger."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ router = APIRouter(prefix="/api/v1", tags=["triggers"])
 
 
 def triggers_of(stores: StoreOnDemand, parts: Service, who: Principal) -> CallersTriggers:
-    """Return the triggers for a caller."""
     return CallersTriggers(
         stores, Site(parts.workspace), lambda: owner_of(parts, who), require=who.require, tells_values=tells_values(parts, who)
     )
 
 
 def owner_of(parts: Service, who: Principal) -> Mapping[str, Any]:
-    """Return what a caller is as the owner of a trigger."""
+    """Return the description of a caller as the owner of a trigger."""
     if who.is_person:
         return person_owner(who.holder, Rights(who.scopes, who.within), rules_digest(People(parts.settings.folder.people)))
     return key_owner(who.key, who.name) if who.key else HOME
@@ -47,7 +46,7 @@ async def fire(
 ) -> JSONResponse:
     """Fire a trigger: a webhook for other programs. A repeated `Idempotency-Key` changes nothing.
 
-    `Headwater-Execution` names the execution whose webhook led here, so that the chain of causes goes on.
+    `Headwater-Execution` names the execution whose webhook caused this request. The new cause then belongs to its chain.
     """
     triggers = triggers_of(request.app.state.triggers, parts, who)
     async with audited(await auditor(request), "trigger.fire_by_hand", name, changes=True):

@@ -1,4 +1,4 @@
-"""The workflows of a service for one caller."""
+"""The workflows of a service with the rights of one caller."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headwater.backend.workflows.document import block_document, run_document, w
 
 
 class PermittedWorkflows:
-    """The `WorkflowService` of one caller. Workflows run programs of the home, so they belong to the default tenant only.
+    """The `WorkflowService` of one caller. Workflows run programs of the home, which belong to the default tenant only.
 
     The error of a task may contain output of its program, so its details are shown only to callers who may see values.
     """
@@ -28,7 +28,6 @@ class PermittedWorkflows:
         self._tells_values = tells_values(parts, who)
 
     async def list(self, tenant: str) -> Sequence[dict[str, Any]]:
-        """See `WorkflowService`."""
         if tenant != DEFAULT_TENANT:
             return []
         workflows = self._workspace.workflows()
@@ -36,28 +35,24 @@ class PermittedWorkflows:
         return [await self._describe(workflows, name) for name in names]
 
     async def get(self, tenant: str, name: str) -> dict[str, Any] | None:
-        """See `WorkflowService`."""
         workflows = self._workspace.workflows()
         if tenant != DEFAULT_TENANT or name not in await asyncio.to_thread(workflows.ledger.workflows):
             return None
         return await self._describe(workflows, name)
 
     async def task_runs(self, tenant: str, name: str, first: int) -> Sequence[dict[str, Any]]:
-        """See `WorkflowService`."""
         if tenant != DEFAULT_TENANT:
             return []
         found = await asyncio.to_thread(self._workspace.workflows().ledger.runs, name, first)
         return [self._permitted(run_document(run)) for run in found]
 
     async def blocks(self, tenant: str, name: str, channel: str, first: int) -> Sequence[dict[str, Any]]:
-        """See `WorkflowService`."""
         if tenant != DEFAULT_TENANT:
             return []
         found = await asyncio.to_thread(self._workspace.workflows().ledger.latest_blocks, name, channel, first)
         return [block_document(block) for block in found]
 
     async def run(self, tenant: str, name: str, task: str | None) -> dict[str, Any]:
-        """See `WorkflowService`."""
         if tenant != DEFAULT_TENANT:
             raise ForbiddenError(f"The tenant {tenant} has no programs on this service.", hint="Workflows run programs of its own home.")
         await self._runs.start(name, [task] if task is not None else None)

@@ -1,4 +1,4 @@
-"""`/api/v1/prov`: exports provenance in the notation that the caller accepts, as a stream; imports documents of others."""
+"""`/api/v1/prov`: exports provenance as a stream in a notation that the caller accepts, and imports PROV documents."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def get_prov(
                 first = await anext(records)
             return StreamingResponse(logged(_after(first, records), log, ended), media_type=NOTATIONS[chosen].media_type)
     stack = AsyncExitStack()
-    # Opened and audited before the answer begins, so that a refusal has a status.
+    # The export is opened and audited before the answer begins, so that a refusal has a status code.
     async with audited(log, "export.prov", *(target or ())):
         seen = graph_of(parts, who, Scope.EXPORT)
         export = await stack.enter_async_context(open_export(seen, parts.workspace.records, who.tenant, request))
@@ -101,10 +101,10 @@ def _unmixed(trace: TraceRequest, options: ViewOptions) -> TraceRequest:
 
 
 def negotiated(accept: str) -> ProvFormat:
-    """The preferred notation of an `Accept` header (RFC 9110, 12.5.1).
+    """Return the preferred notation of an `Accept` header (RFC 9110, 12.5.1).
 
     Raises:
-        NotAcceptableError: it accepts none.
+        NotAcceptableError: the header accepts no known notation.
     """
     ranges: list[tuple[float, int, str]] = []
     for place, entry in enumerate(accept.split(",")):
@@ -136,11 +136,11 @@ async def post_prov(
     parts: Annotated[Service, Depends(service)],
     notation: Annotated[ProvFormat | None, Query(alias="format", description="The notation; else that of Content-Type.")] = None,
 ) -> Response:
-    """Take a PROV document as lineage. The answer follows the sync to the disk."""
+    """Import a PROV document as lineage. The document is flushed to disk before the answer."""
     stated = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     chosen = notation or next((name for name, known in NOTATIONS.items() if known.media_type == stated), None)
     if notation is None and chosen is ProvFormat.JSON:
-        chosen = None  # application/json may also be JSON-LD: the document shows it
+        chosen = None  # application/json may also be JSON-LD, which the document shows
     read = await read_body(request, parts, who, read_packed_provenance, chosen)
     intake = parts.workspace.prov
     if isinstance(read, Refused):

@@ -1,7 +1,7 @@
-"""Gives every request an id, a log line and its measures.
+"""Gives every request an id, a log line and its metrics.
 
-An id in `X-Request-Id` is kept if it is harmless; the answer carries it. The line never holds a query string, a header or a body, because
-secrets are in these.
+A harmless id in `X-Request-Id` is used, and sent back in the answer. The log line never contains a query string, a header or a body,
+because they may contain secrets.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from headwater.backend.process.tracing import request_span
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
-_CLIENT_GONE = 499  # like in proxies: no answer began, because nobody reads it
+_CLIENT_GONE = 499  # as in proxies: no answer began, because the client is gone
 _ids = Random()  # noqa: S311 - they tell requests apart and open nothing; the system's own randomness takes a call of it each time
 _log = structlog.get_logger(REQUESTS)
 
 
 class RequestLog:
-    """ASGI middleware, the outermost."""
+    """The outermost ASGI middleware."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
         self._app = app
@@ -62,7 +62,7 @@ class RequestLog:
                 status = 500 if status == _CLIENT_GONE else status
                 raise
             finally:
-                # The route's pattern, not the path: labels of paths would grow without limit, and a span would reveal the path.
+                # The pattern of the route, because the number of paths is unlimited, and a span would reveal the path.
                 route = getattr(scope.get("route"), "path", None) or ("/graphql" if scope["path"] == "/graphql" else "other")
                 if answered is not None:
                     answered(route, status)
@@ -70,13 +70,13 @@ class RequestLog:
 
 
 def request_id_of(scope: Scope) -> str:
-    """The caller's id, if it is harmless; else a new one."""
+    """Return the caller's request id if it is harmless, else a new id."""
     stated = head_of(scope).get("x-request-id", "")
     return stated if _ID.fullmatch(stated) else f"{_ids.getrandbits(128):032x}"
 
 
 def note_request(metrics: Metrics, scope: Scope, request_id: str, status: int, seconds: float, *, route: str) -> None:
-    """Count a request in the measures, and write its line."""
+    """Count a request in the metrics, and write its log line."""
     method, path = scope["method"], scope["path"]
     metrics.answered(method if method in _METHODS else "other", route, status, seconds)
     level = "debug" if path in _QUIET else "error" if status >= 500 else "info"

@@ -1,9 +1,9 @@
-"""Records for callers who may see those of some namespaces only.
+"""Records for callers who may see some namespaces only.
 
-A question is answered as for anybody, and the answer is then reduced. The caller sees records of datasets in permitted namespaces, if the
+A query is answered completely, and the answer is then reduced. The caller sees records of datasets in permitted namespaces, if the
 namespace of their file (scheme and authority; `file` on this machine) is permitted, too. A foreign file under a permitted name shows
-nothing. The path stops at hidden nodes. Texts of an answer may name any files, runs and columns, and
-are replaced. Predicates are evaluated only on files that are the caller's.
+nothing. The path stops at hidden nodes. Texts of an answer may name any files, runs and columns, so they
+are replaced. Predicates are evaluated only on files that the caller may see.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 _ELSEWHERE = "Records lie in places that this key may not see."
 _TOLD_LESS = "What is said of it names things that a key restricted to namespaces is not told."
 _UNREADABLE = "Something that this needs cannot be read. What it is, a key restricted to namespaces is not told."
-# Errors about the question itself, or about the load of the service. All others may name foreign files.
+# Errors about the query itself, or about the load of the service. All other errors may name hidden files.
 _OF_THE_QUESTION = (
     InvalidQueryError, NotFoundError, ForbiddenError, LargeTraceError, UnavailableError, QuestionEndedError, TooManyQuestionsError,
 )  # fmt: skip
@@ -46,33 +46,33 @@ class _RecordQuestions(Protocol):
 
 
 class RestrictedQuestions:
-    """Asks `questions`, and leaves of their answers what is in `seen`: the graph of what the caller may know the records of."""
+    """Reduces the answers of `questions` to `seen`, the graph of the nodes whose records the caller may see."""
 
     def __init__(self, questions: _RecordQuestions, seen: RestrictedStore) -> None:
         self._questions = questions
         self._seen = seen
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
-        """See `Questions`.
+        """Return rows of a dataset (see `Questions`).
 
         Raises:
-            NotFoundError: the dataset is not known, or hidden.
-            ForbiddenError: its files lie where the caller may not read.
+            NotFoundError: the dataset is unknown, or hidden.
+            ForbiddenError: its files are in a namespace that the caller may not read.
         """
         dataset = await self._known(tenant, request.dataset)
         await self._check_files(tenant, dataset)
         page = await _answer_to(self._questions.rows(tenant, replace(request, dataset=dataset, origins=True)))
-        self._check(dataset, page)  # its files may be others by now
+        self._check(dataset, page)  # the files of the dataset may have changed since the first check
         note = page.note and (page.note if page.rows and page.has_record_lineage is False and ": " not in page.note else _TOLD_LESS)
         return replace(page, note=note, origins=())
 
     async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
-        """See `Questions`. A version may have files anywhere, so the question is refused."""
+        """Refuse the query, because a version may have files anywhere."""
         del tenant, request
         raise ForbiddenError("Earlier versions are not open to keys restricted to namespaces.", hint="Ask for a key that is not.")
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
-        """See `Questions`. Raises as `rows` does."""
+        """Answer a trace (see `Questions`). Raises as `rows` does."""
         if request.as_of is not None:
             raise ForbiddenError("Earlier versions are not open to keys restricted to namespaces.", hint="Leave `asOf` out.")
         dataset = await self._known(tenant, request.dataset)
@@ -83,7 +83,7 @@ class RestrictedQuestions:
         return await self._left(answer, dataset, forward=request.forward)
 
     async def _known(self, tenant: str, text: str) -> str:
-        """Return a dataset by its id alone. A shorter name could reveal other namespaces."""
+        """Check that a text is the id of a visible dataset. Short names are refused, because they could reveal other namespaces."""
         found = await self._seen.get(tenant, [text]) if text.startswith("dataset:") and "@" not in text else []
         if not found:
             raise NotFoundError(
@@ -95,7 +95,7 @@ class RestrictedQuestions:
         self._check(dataset, await _answer_to(self._questions.rows(tenant, RowsRequest(dataset, first=0, origins=True))))
 
     def _check(self, dataset: str, page: RowPage) -> None:
-        """Check that all files of a page lie in permitted namespaces. Rows without a file are refused."""
+        """Check that all files of a page are in permitted namespaces. Rows without a file are refused."""
         holds_something = bool(page.columns or page.rows or page.total)
         if page.dataset != dataset or not self._lie_here(page.origins) or (holds_something and not page.origins):
             raise ForbiddenError(_ELSEWHERE, hint="Ask for a key that may read the namespace of the files, too.")
@@ -137,7 +137,7 @@ class RestrictedQuestions:
 
 
 async def _answer_to(question: Awaitable[T]) -> T:
-    """Return an answer. Replace an error that may name foreign things by one that names nothing."""
+    """Return an answer. Errors that may name hidden nodes are replaced by an error without names."""
     try:
         return await question
     except _OF_THE_QUESTION:
@@ -153,12 +153,12 @@ def _is_same(one: Hop, other: Hop) -> bool:
 
 
 def _shown(hop: Hop, known: set[str]) -> Hop:
-    """A hop without the plan's texts, which name columns of all that it read."""
+    """Return a hop without the texts of the plan, because they name columns of all inputs."""
     return replace(hop, inputs=[each for each in hop.inputs if each in known], operations=(), expressions=())
 
 
 def _reached(path: Sequence[Hop], dataset: str, *, forward: bool) -> set[str]:
-    """The datasets that a path leads to from one, over what is left of it."""
+    """Return the datasets that are reachable from a dataset along the remaining hops of a path."""
     reached, waiting = {dataset}, [dataset]
     step: Callable[[Hop], tuple[Iterable[str], Iterable[str]]] = (
         (lambda hop: (hop.inputs, [hop.output])) if forward else (lambda hop: ([hop.output], hop.inputs))
@@ -175,11 +175,11 @@ def _reached(path: Sequence[Hop], dataset: str, *, forward: bool) -> set[str]:
 
 
 def _makers(hop: Hop) -> set[str]:
-    """Return the run of a hop, or its job if the run is not known."""
+    """Return the nodes of a hop: its job, its output, and its run if known."""
     return {hop.job, hop.output} | ({hop.run} if hop.run else set())
 
 
 def _namespace(uri: str) -> str:
-    """The namespace in which producers name what lies at a URI."""
+    """Return the namespace that producers use for files at a URI."""
     scheme, separator, rest = uri.partition("://")
     return f"{scheme}://{rest.partition('/')[0]}" if separator and rest.partition("/")[0] else "file"

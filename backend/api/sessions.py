@@ -1,4 +1,4 @@
-"""`POST /api/v1/tickets`: a fresh link to the page, for who holds the key. `/api/v1/session`: what the page may do, and its end."""
+"""`POST /api/v1/tickets` makes a link to the page for the holder of a key. `/api/v1/session` shows and ends a session."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ async def post_ticket(
     request: Request, parts: Annotated[Service, Depends(service)], who: Annotated[Principal, Depends(principal)],
     asked: TicketRequest | None = None,
 ) -> dict[str, str]:  # fmt: skip
-    """A ticket that opens the page once: add it as `?ticket=` to any address of the page. With a key alone.
+    """Issue a ticket that opens the page once: add it as `?ticket=` to any address of the page. Only keys may do this.
 
-    Its session may do what `scopes` says, of what the key may.
+    The session has the requested `scopes`, as far as the key has them.
     """
     if who.is_person:
         raise ForbiddenError("A link to the page is made with a key; people sign in.", hint="Open /login.")
@@ -57,7 +57,7 @@ async def delete_session(
     request: Request, parts: Annotated[Service, Depends(service)], who: Annotated[Principal, Depends(principal)],
     log: Annotated[RequestAuditor, Depends(auditor)],
 ) -> Response:  # fmt: skip
-    """Sign out: the session opens nothing from now on. `{next}` is where the browser signs out at the issuer, too; null where nowhere."""
+    """Sign out. The session becomes invalid. `{next}` is the address that also signs out at the issuer, or null."""
     if who.method != "session":
         raise InvalidInputError("This ends a session of the page; a key is none.", hint="Revoke a key: headwater admin keys revoke NAME")
     async with audited(log, "session.close", changes=True):

@@ -1,9 +1,9 @@
-"""WebSockets, for subscriptions only: their number for each caller, and their end with the caller's rights.
+"""WebSockets for subscriptions: limits their number for each caller, and closes them when the caller's rights end.
 
 A connection outlives the request that opened it. Its caller is therefore identified again every second, with the same headers. The
 connection is closed if the caller or the rights changed (a revoked key, an ended session, another role).
 
-All connections together have a bound. A tenant may always have a few, whatever the others have.
+The total number of connections is limited. A few connections are reserved for each tenant.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from headwater.errors import HeadwaterError
 PATH = "/graphql"
 _log = structlog.get_logger("headwater.api")
 _MOST = 128
-_OF_ONE = 8  # a caller's at most; and a tenant's, where all together have reached the bound
+_OF_ONE = 8  # limit for a caller, and for a tenant once the total is reached
 _LOOK_SECONDS = 1.0
 Identify = Callable[[], Awaitable[Principal | None]]
 
-_UNAUTHORIZED, _INVALID = 4401, 4400  # as graphql-transport-ws has it
-_UNSUPPORTED = 1003  # as RFC 6455 has it
+_UNAUTHORIZED, _INVALID = 4401, 4400  # close codes of graphql-transport-ws
+_UNSUPPORTED = 1003  # close code of RFC 6455
 _REASON_BYTES = 120  # a frame has room for 123
 
 
 class _BinaryError(ValueError):
-    """A message that is no text."""
+    """A message is not text."""
 
 
 class Sockets:
     """The WebSockets of one service. For one event loop."""
 
     def __init__(self) -> None:
-        self._of: Counter[tuple[str, str]] = Counter()  # by tenant and caller
+        self._of: Counter[tuple[str, str]] = Counter()  # number of connections by tenant and caller
         self._of_tenant: Counter[str] = Counter()
 
     async def serve(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, *, who: Principal, identify: Identify) -> None:
-        """Serve a connection while `identify` says that it is from `who`.
+        """Serve a connection while `identify` still returns the caller `who`.
 
         Raises:
-            TooManyQuestionsError: he has as many as he may have, or all have together, and his tenant some of them.
+            TooManyQuestionsError: the caller has too many connections, or the total and the tenant's number are too large.
         """
         caller = (who.tenant, who.holder)
         if self._of[caller] >= _OF_ONE or (self._of.total() >= _MOST and self._of_tenant[who.tenant] >= _OF_ONE):
@@ -59,7 +59,7 @@ class Sockets:
         finally:
             self._of.subtract([caller])
             self._of_tenant.subtract([who.tenant])
-            self._of, self._of_tenant = +self._of, +self._of_tenant  # without those that have none any more
+            self._of, self._of_tenant = +self._of, +self._of_tenant  # removes entries of zero
 
 
 async def _served(app: ASGIApp, scope: Scope, receive: Receive, send: Send, who: Principal, identify: Identify) -> None:
@@ -95,7 +95,7 @@ async def _served(app: ASGIApp, scope: Scope, receive: Receive, send: Send, who:
 
 
 async def _close_for(work: asyncio.Future[None], send: Send) -> None:
-    """Close a connection whose message could not be handled, with a line of the log."""
+    """Close a connection whose message could not be handled, and write a log line."""
     try:
         work.result()
     except Exception as error:  # noqa: BLE001 - a client may send anything, and whatever it is, the connection ends with a code
@@ -111,7 +111,7 @@ def _reason(error: Exception) -> str:
 
 
 async def _until_other(who: Principal, identify: Identify) -> str:
-    """Wait until a caller is not known as he was; why."""
+    """Wait until the caller or the caller's rights change, and return the reason."""
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
         try:

@@ -1,4 +1,4 @@
-"""Tickets: what the page's links carry. Each works once, whichever replica of a service is shown it."""
+"""Tickets in the page's links. Each ticket works once, on any replica of a service."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from headwater.graph.access.scopes import Scope
 if TYPE_CHECKING:
     from headwater.backend.ingest.log.postgres.address import Address
 
-_MOST = 64  # of one owner
+_MOST = 64  # limit of tickets of one owner
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """The session that a ticket opens: scopes, an owner (the id of a named key; empty: the home's), and an end."""
+    """The session that a ticket opens: scopes, an owner (the id of a named key; empty for the home's key), and an end."""
 
     ends: float
     scopes: frozenset[Scope]
@@ -26,17 +26,17 @@ class Ticket:
 
 
 class Tickets(Protocol):
-    """Thread-safe."""
+    """The unused tickets of a service. Thread-safe."""
 
     def add(self, stated: Ticket, *, now: float) -> str:
-        """Add a ticket. Expired ones are removed, and the oldest of an owner with too many."""
+        """Add a ticket, and return its text. Expired tickets are removed, and the oldest ticket of an owner with too many."""
 
     def take(self, ticket: str) -> Ticket | None:
-        """Return the session of a ticket, once."""
+        """Return the session of a ticket, and remove the ticket."""
 
 
 class OwnTickets:
-    """Tickets of one process, which end with it."""
+    """Tickets in the memory of one process."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -58,7 +58,7 @@ class OwnTickets:
 
 
 class SharedTickets:
-    """Tickets in the database of a shared log, as digests."""
+    """Tickets in the database of a shared log, stored as digests."""
 
     def __init__(self, address: Address) -> None:
         from headwater.backend.ingest.log.postgres.address import Questions

@@ -1,4 +1,4 @@
-"""The parameters of endpoints with a view."""
+"""The query parameters of endpoints that return a lineage view."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ async def view_options(
     since: Annotated[str | None, Query(description="What was stated from an instant on.")] = None,
     until: Annotated[str | None, Query(description="What was stated up to an instant.")] = None,
 ) -> ViewOptions:
-    """Return the requested view."""
     return ViewOptions(
         view=view, direction=direction, depth=depth, levels=level or (), open=opened or (), masks=mask or (), ends=ends,
         between=between or (), as_of=as_of, since=since, until=until,

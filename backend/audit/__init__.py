@@ -1,1 +1,1 @@
-"""The audit log of a service: its lines are written, searched and verified. Links between lines reveal a changed or removed line."""
+"""Writes, searches and verifies the audit log of a service. Links between lines reveal a changed or removed line."""

@@ -1,9 +1,9 @@
-"""Links between the lines of an audit log: each line holds the SHA-256 of the line before it, which reveals changed and removed lines.
+"""Links between the lines of an audit log: each line contains the SHA-256 of the previous line.
 
 The link is the member `prev`, the last member of a line: the hexadecimal digest of the bytes of the previous line, including its own link
-and without the end of the line. The chain continues from file to file. Links cannot reveal that the latest lines were cut off, or that
-somebody wrote the whole log again. To detect this, keep the digest of the last line in another place. Then let
-`headwater admin audit --verify --head` search for it.
+and without the end of the line. The chain continues from file to file. Links reveal changed and removed lines. They cannot reveal that the
+latest lines were cut off, or that somebody wrote the whole log again. To detect this, store the digest of the last line in another place.
+Then let `headwater admin audit --verify --head` search for it.
 """
 
 from __future__ import annotations
@@ -23,22 +23,21 @@ _MOST_BREAKS = 20  # most breaks that a report lists; the rest are only counted
 
 
 def digest(line: bytes) -> str:
-    """Return the digest of a line for the next line. `line` has no end of line."""
+    """Return the digest of a line (without its end of line), which the next line contains."""
     return sha256(line).hexdigest()
 
 
 def linked(line: bytes, before: str | None) -> bytes:
-    """Add to a line the link to the previous line. A line is a JSON object without an end of line; the first line links to nothing."""
+    """Add to a line the link to the previous line. A line is a JSON object without an end of line. The first line has the link null."""
     return line[:-1] + (b',"prev":' + json.dumps(before).encode("ascii") + b"}")
 
 
 def last_digest(path: Path) -> str | None:
-    """Return the digest of the last line of a log, including full files. Returns None if there is no line."""
+    """Return the digest of the last line of a log, including full files, or None if there is no line."""
     return next(filter(None, map(digest_of_end, (path, *reversed(earlier_files(path))))), None)
 
 
 def digest_of_end(file: Path) -> str | None:
-    """Return the digest of the last line of one file, or None."""
     return next(map(digest, backward(file, set())), None)
 
 
@@ -55,8 +54,8 @@ class Break:
 class ChainHead:
     """One chain of a log that replicas share: its host, the number of lines, and the digest and time of the last line.
 
-    `ended`: whether the chain ends with the end of its service. Otherwise the service is running, or its last lines were lost with its
-    home.
+    `ended` is true if the chain ends with the end of its service. Otherwise the service is running, or the last lines of its home were
+    lost.
     """
 
     chain: str
@@ -69,10 +68,10 @@ class ChainHead:
 
 @dataclass(slots=True)
 class Verified:
-    """The result of following a log's links. `older` are lines from before links existed, which only the first link protects.
+    """The result of verifying a log. `older` counts lines from before links existed, which only the first link protects.
 
-    `head` is the digest of the last line. `begins_after` is the target of the first link: lines that were removed with full files. There
-    are `broken` breaks, and `breaks` are the first ones. `has_head`: whether a line with the requested digest was found. `whole`: whether
+    `head` is the digest of the last line. `begins_after` is the target of the first link, which was removed with old files. `broken` counts
+    the breaks, and `breaks` has the first ones. `has_head` is true if a line with the requested digest was found. `whole` is true if
     all files were read. `chains` are the chains of a log that replicas share, which has no head of its own.
     """
 
@@ -90,18 +89,16 @@ class Verified:
     chains: list[ChainHead] = field(default_factory=list)
 
     def report(self, file: Path, line: int, reason: str) -> None:
-        """Add a break in a file."""
         self.report_break(Break(str(file), line, reason))
 
     def report_break(self, one: Break) -> None:
-        """Add a break."""
         self.broken += 1
         if len(self.breaks) < _MOST_BREAKS:
             self.breaks.append(one)
 
 
 def verify(path: Path, *, head: str | None = None, within: int | None = None) -> Verified:
-    """Follow the links of all files of a log, earliest first. The log may be written to meanwhile.
+    """Verify the links in all files of a log, earliest first. Other processes may append lines meanwhile.
 
     `head` is the digest of a line that was once the last. `within` limits the bytes of full files to read; the latest are read.
 
@@ -119,7 +116,7 @@ def verify(path: Path, *, head: str | None = None, within: int | None = None) ->
         found.lines += 1
         entry = _entry(line)
         if entry is None:
-            found.damaged += 1  # cut off by a full disk or a dead process; the next line's link covers it
+            found.damaged += 1  # a full disk or a dead process cut the line off; the next link protects it
         else:
             is_linked = _follow(found, file, number, entry, is_linked=is_linked)
             if entry.get("what") == "audit.removed" and isinstance(entry.get("up_to"), str):
@@ -132,7 +129,7 @@ def verify(path: Path, *, head: str | None = None, within: int | None = None) ->
 
 
 def _follow(found: Verified, file: Path, number: int, entry: dict[str, Any], *, is_linked: bool) -> bool:
-    """Compare the link of a line with the previous line. Returns whether this line, or one before it, has a link."""
+    """Compare the link of a line with the previous line. Returns whether this line or an earlier line has a link."""
     found.first = found.first or entry["at"]
     found.last = entry["at"]
     if "prev" not in entry:
@@ -158,7 +155,7 @@ def _entry(line: bytes) -> dict[str, Any] | None:
 
 
 def _left_out(path: Path, within: int | None) -> list[Path]:
-    """Return the earliest full files, to skip if all files together exceed the limit."""
+    """Return the earliest full files, which are skipped if all files together exceed the limit."""
     full = earlier_files(path)
     while within is not None and full:
         within -= full[-1].stat().st_size
@@ -169,14 +166,14 @@ def _left_out(path: Path, within: int | None) -> list[Path]:
 
 
 def _forward(path: Path, left_out: frozenset[Path]) -> Iterator[tuple[Path, int, bytes]]:
-    """Return the lines of all files, first to last, with file and number. A line that is still being written is left out."""
+    """Yield the lines of all files, first to last, with file and number. An incomplete last line is left out."""
     try:
         written = path.open("rb")
     except FileNotFoundError:
         written = None  # between two files, or there is no log
     inode = os.fstat(written.fileno()).st_ino if written is not None else -1
     try:
-        for file in earlier_files(path):  # listed after opening the other file: if that became full meanwhile, it is in the list
+        for file in earlier_files(path):  # listed after the current file was opened, which may have been renamed since
             if written is not None and file.stat().st_ino == inode:
                 break
             if file in left_out:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from headwater.backend.audit.chain import digest, last_digest, linked
 
-_LOCK_SECONDS = 2.0  # how long a writer waits for another
+_LOCK_SECONDS = 2.0  # time that a writer waits for another writer
 _LOCK_PAUSE = 0.002
 
 
@@ -27,19 +27,18 @@ class WrittenFile:
         self._is_regular = stat.S_ISREG(status.st_mode)
         if self._is_regular and status.st_mode & 0o077:
             os.fchmod(self._file, 0o600)
-        self._end = -1  # size after the last write here; another size: another process wrote, or nothing was read yet
+        self._end = -1  # size after the last write here; another size shows that another process wrote
         self._before: str | None = None
         self._is_torn = False
 
     @property
     def size(self) -> int:
-        """Size of the file in bytes."""
         return os.fstat(self._file).st_size
 
     def append(self, line: bytes) -> bool:
         """Append a JSON object, given without an end of line, with its link to the previous line.
 
-        Returns False if nothing was written, because another process renamed this file and the path names another.
+        Returns False and writes nothing if another process renamed this file, so that the path names a new file.
 
         Raises:
             OSError: the disk is full, or another process holds the file. The next line's link covers a partial line.
@@ -60,7 +59,7 @@ class WrittenFile:
             return True
 
     def put_aside(self, name: Path) -> None:
-        """Rename the file while nobody writes.
+        """Rename the file under the lock of its writers.
 
         Raises:
             OSError: the file cannot be renamed, or another process holds it.
@@ -76,7 +75,6 @@ class WrittenFile:
             return False
 
     def sync(self) -> None:
-        """Sync the file to the disk."""
         os.fdatasync(self._file)
 
     def close(self) -> None:
@@ -101,4 +99,4 @@ class WrittenFile:
 
 def _write(file: int, content: bytes) -> None:
     while content:
-        content = content[os.write(file, content) :]  # after a short write, the second call raises the reason
+        content = content[os.write(file, content) :]  # after a partial write, the second call raises the error

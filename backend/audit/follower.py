@@ -1,6 +1,6 @@
-"""Reads the files of an audit log while they are written, from file to file, and finds a line in them again.
+"""Reads the files of an audit log while they are written, and finds a known position again.
 
-For code that copies the lines elsewhere. A place is an offset in a file. The inode identifies the file, because a full file is renamed.
+The copier of the shared log uses this. A position is an offset in a file. The inode identifies the file, because full files are renamed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _BLOCK = 1 << 18
 
 
 class PlaceGoneError(HeadwaterError):
-    """The place up to which the files were read no longer exists: a file was truncated, removed or replaced."""
+    """The last read position no longer exists, because a file was truncated, removed or replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The end of a line. The next line begins at `offset` of the file with this `inode`. Inode 0: before all lines."""
+    """A position between lines: the next line begins at `offset` of the file with this `inode`. Inode 0 is the begin of the log."""
 
     inode: int = 0
     offset: int = 0
@@ -32,12 +32,12 @@ BEGINNING = Place()
 
 
 def lines_after(path: Path, place: Place, most_bytes: int) -> tuple[list[bytes], Place]:
-    """Return the next lines of a log, without their ends, and the place after them. Stops at `most_bytes`, after at least one line.
+    """Return the next lines of a log, without their ends, and the position after them.
 
-    A line that is still being written is left out.
+    Reading stops at `most_bytes`, after at least one line. An incomplete last line is left out.
 
     Raises:
-        PlaceGoneError: the place no longer exists.
+        PlaceGoneError: the position no longer exists.
     """
     files = _files(path)
     found: list[bytes] = []
@@ -56,7 +56,7 @@ def lines_after(path: Path, place: Place, most_bytes: int) -> tuple[list[bytes],
 
 
 def backward(path: Path) -> Iterator[tuple[bytes, Place]]:
-    """Return the lines of all files, last first, each with the place after it."""
+    """Yield the lines of all files, last first, each with the position after it."""
     for file, inode in reversed(_files(path)):
         with file.open("rb") as opened:
             if os.fstat(opened.fileno()).st_ino != inode:
@@ -78,7 +78,7 @@ def backward(path: Path) -> Iterator[tuple[bytes, Place]]:
 
 
 def is_read(path: Path, file: Path, place: Place) -> bool:
-    """Whether a full file is entirely before a place."""
+    """Whether a full file is entirely before a position."""
     files = _files(path)
     inodes = [inode for _, inode in files]
     if place.inode not in inodes or (file not in (name for name, _ in files)):
@@ -89,17 +89,16 @@ def is_read(path: Path, file: Path, place: Place) -> bool:
 
 
 def _files(path: Path) -> list[tuple[Path, int]]:
-    """Return the files of a log with their inodes, earliest first."""
     try:
         written = path.stat().st_ino
     except FileNotFoundError:
         written = None  # between two files, or there is no log
     found = []
-    for file in earlier_files(path):  # listed after the stat of the other file: if that became full meanwhile, it is in the list
+    for file in earlier_files(path):  # listed after the stat of the current file, which may have been renamed since
         try:
             inode = file.stat().st_ino
         except FileNotFoundError:
-            continue  # removed as too old
+            continue  # the file was removed as too old
         found.append((file, inode))
     if written is not None and written not in (inode for _, inode in found):
         found.append((path, written))
@@ -107,7 +106,7 @@ def _files(path: Path) -> list[tuple[Path, int]]:
 
 
 def _whole_lines(file: Path, inode: int, offset: int, most_bytes: int, *, is_full: bool) -> tuple[list[bytes], int]:
-    """Return the lines of one file after an offset, and the offset after them. The rest of a full file counts as a line."""
+    """Return the lines of one file after an offset, and the offset after them. An incomplete last line of a full file counts."""
     try:
         opened = file.open("rb")
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The files of a home's audit log, and its lines, latest first. Only the necessary lines are read."""
+"""Searches the files of a home's audit log, latest line first. Only the necessary lines are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A filter for entries. `who` and `dataset` are parts of names; times have a zone; `tenant` None means all tenants."""
+    """A filter for audit lines. `who` and `dataset` match parts of names. Times have a zone. A `tenant` of None means all tenants."""
 
     who: str | None = None
     dataset: str | None = None
@@ -26,7 +26,6 @@ class Wanted:
     tenant: str | None = None
 
     def fits(self, entry: Entry) -> bool:
-        """Whether an entry passes the filter."""
         return (
             (self.who is None or self.who in str(entry.get("who", "")))
             and (self.dataset is None or any(self.dataset in str(subject) for subject in entry.get("on", ())))
@@ -38,9 +37,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class MatchingEntries:
-    """The latest entries that pass, earliest first, and the number of damaged lines on the way.
+    """The latest matching entries, earliest first, and the number of damaged lines that were read.
 
-    `left_at`: the time of the earliest line that was read, if the search ended before the log did. Earlier lines may pass too.
+    If the search ended before the log did, `left_at` is the time of the earliest read line. Earlier lines may match too.
     """
 
     entries: tuple[Entry, ...]
@@ -59,7 +58,7 @@ def name_of_full(path: Path, at: datetime) -> Path:
 
 
 def latest(path: Path, wanted: Wanted, most: int, *, within: int | None = None) -> MatchingEntries:
-    """Return the latest entries of an audit log that pass, none without a log. `within` limits the bytes of lines to read."""
+    """Return the latest matching entries of an audit log. `within` limits the bytes of lines to read."""
     found: list[Entry] = []
     damaged = looked_at = 0
     earliest: datetime | None = None
@@ -70,7 +69,7 @@ def latest(path: Path, wanted: Wanted, most: int, *, within: int | None = None) 
             entry = json.loads(line)
             at = datetime.fromisoformat(entry["at"])
             if wanted.until is not None and at > wanted.until:
-                continue  # few lines: the search started near their end
+                continue  # few such lines remain, because the search started near their end
             looked_at += len(line)
             if wanted.since is not None and at < wanted.since:
                 break  # lines are in order of time
@@ -86,16 +85,16 @@ def latest(path: Path, wanted: Wanted, most: int, *, within: int | None = None) 
 
 
 def _lines(path: Path, until: datetime | None) -> Iterator[bytes]:
-    """Return the lines of all files, last first, without most of the lines later than `until`."""
+    """Yield the lines of all files, last first, without most of the lines later than `until`."""
     read: set[int] = set()
     yield from backward(path, read, until)
-    # The list is made afterwards: the current file of before may be full and renamed by now.
+    # Listed after the current file was read, because that file may have been renamed meanwhile.
     for file in reversed(earlier_files(path)):
         yield from backward(file, read, until)
 
 
 def backward(path: Path, read: set[int], until: datetime | None = None) -> Iterator[bytes]:
-    """Return the nonempty lines of a file, last first. Returns none if the file is missing, or was read under another name."""
+    """Yield the nonempty lines of a file, last first. A file that is missing, or was read under another name, has none."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -118,7 +117,7 @@ def backward(path: Path, read: set[int], until: datetime | None = None) -> Itera
 
 
 def _end_of(file: BinaryIO, until: datetime) -> int:
-    """Return the end of a line, after which all lines are later than `until`. Lines are in order of time."""
+    """Return the end of a line after which all lines are later than `until`. Lines are in order of time."""
     first, end = 0, file.seek(0, os.SEEK_END)
     while end - first > _BLOCK:
         middle = (first + end) // 2

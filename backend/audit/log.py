@@ -1,10 +1,10 @@
-"""The audit log: who asked for which data, how many records were returned, and the decision. Each line is a JSON object.
+"""The audit log: who requested which data, how many records were returned, and the decision. Each line is a JSON object.
 
 Every request about records is logged, and every export, change and refusal. Lines are only appended, each with a link to the previous line
 (`chain`), to `audit.jsonl` of the home, mode 0600. A full file is renamed after the current instant, and the oldest full files beyond the
-number to keep are removed. A line reaches the operating system before its answer leaves, so that the end of the process loses no line. It
-reaches the disk within a second. If a line cannot be written, the answer is not sent. Too many refusals of strangers are only counted,
-because a stranger must not be able to fill the disk.
+limit are removed. A line reaches the operating system before its answer is sent, so that a killed process loses no line. It
+reaches the disk within a second. If a line cannot be written, the answer is not sent. Excess refusals of unknown callers are only counted,
+because such callers must not be able to fill the disk.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _Waiting = tuple[bytes, "Future[None]"]
 class AuditLog:
     """Appends lines from a separate thread. Safe to use from any thread.
 
-    A file is full at `most_bytes` (0: never). `kept` full files are kept, and every file for which `may_remove` returns False.
+    A file is full at `most_bytes` (0: never). The latest `kept` full files are never removed, nor files for which `may_remove` returns
+    False.
     """
 
     def __init__(
@@ -58,12 +59,12 @@ class AuditLog:
         self._file: WrittenFile | None = None
         self._unsynced_since: float | None = None
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()  # by caller, latest last
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()  # by caller, most recently used last
         self.state = "ok"  # for /readyz
         self._thread = Thread(target=self._run, name="headwater-audit", daemon=True)
 
     def start(self) -> None:
-        """Start writing; earlier lines wait for this. A first line shows at once whether the log can be written."""
+        """Start writing; earlier lines wait for this. A first line shows immediately whether the log can be written."""
         self._append({"what": "service.start"})
         self._thread.start()
 
@@ -78,8 +79,8 @@ class AuditLog:
     def note(self, entry: Mapping[str, Any], *, known: bool) -> Future[None] | None:
         """Append a line without waiting. Returns a future of the line, or None if the line is left out.
 
-        If there are too many, they are counted, and the next written line states the number. Each `known` caller has a counter, and all
-        others share one, so that nobody can hide another caller's lines.
+        Excess lines are counted, and the next written line states the number. Each `known` caller has a counter, and all
+        others share one, so that nobody can suppress another caller's lines.
         """
         left_out = self._bucket(f"known {entry.get('who')}" if known else "").take()
         return None if left_out is None else self._append({**entry, "left_out": left_out} if left_out else entry)
@@ -93,7 +94,7 @@ class AuditLog:
             return found
 
     def close(self) -> None:
-        """Write the waiting lines and the end of the service, and sync the disk."""
+        """Write the waiting lines and the end of the service, and flush them to disk."""
         self._append({"what": "service.end"})
         self._queue.put(None)
         self._thread.join()
@@ -110,7 +111,7 @@ class AuditLog:
             if self.state != "ok" and not waiting:
                 waiting = [(_line({"what": "audit.resumed"}), Future())]
             for line, written in waiting:
-                is_awaited = written.set_running_or_notify_cancel()  # otherwise the caller has gone; the line is written all the same
+                is_awaited = written.set_running_or_notify_cancel()  # false if the caller is gone; the line is still written
                 try:
                     self._write(line)
                 except OSError as error:
@@ -131,7 +132,7 @@ class AuditLog:
         )
 
     def _wait(self) -> tuple[list[_Waiting], bool]:
-        """Return the lines to write now, and whether these are the last."""
+        """Return the lines to write now, and whether they are the last."""
         found: list[_Waiting] = []
         try:
             idle = self._unsynced_since is None and self.state == "ok"
@@ -177,11 +178,11 @@ class AuditLog:
             self._close()
             self._remove([*takewhile(self._may_remove, earlier_files(self._path)[: -self._kept])])
         except OSError as error:
-            self._size = 0  # tried again after as many bytes again
+            self._size = 0  # the next attempt follows after the same number of bytes
             _log.warning("the audit log %s cannot be put aside: %s", self._path, error)
 
     def _remove(self, old: list[Path]) -> None:
-        """Remove full files, after a line that records it: without that line, verification would report missing lines."""
+        """Remove full files. A line records this first, because verification would otherwise report missing lines."""
         if old:
             self._append_to_file(_line({"what": "audit.removed", "on": [file.name for file in old], "up_to": digest_of_end(old[-1])}))
         for file in old:
@@ -191,7 +192,7 @@ class AuditLog:
         if self.state == "ok":
             _log.error("the audit log %s cannot be written: %s", self._path, error)
         self.state = f"cannot be written: {error.strerror}"
-        self._close()  # the next line opens the file again, which may be on another disk by then
+        self._close()  # the next line opens the file again
 
     def _close(self) -> None:
         if self._file is not None:
@@ -200,7 +201,7 @@ class AuditLog:
 
 
 def append_line(path: Path, entry: Mapping[str, Any]) -> None:
-    """Append one line durably, from a process that is not the service, or from its worker.
+    """Append one line durably, from the worker or from a process other than the service.
 
     Raises:
         UnavailableError: the line cannot be written.
@@ -232,7 +233,7 @@ def _line(entry: Mapping[str, Any]) -> bytes:
 
 
 class _Bucket:
-    """Lets a burst through, then a number per second, and counts the rest."""
+    """A token bucket: allows a burst, then a number per second, and counts the rest."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Reads the audit log of the home, or the common log of all replicas."""
+"""Reads the audit log of one home, or the common log of all replicas."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _LINES = 100_000  # most lines of each chain to verify
 
 
 class AuditLines(Protocol):
-    """An audit log. `quickly` limits the work, for callers who wait; otherwise the whole log is read. All methods block."""
+    """An audit log. With `quickly`, the work is limited, for callers who wait. All methods block."""
 
     def latest(self, wanted: Wanted, most: int, *, quickly: bool = False) -> MatchingEntries:
-        """Return the latest entries that pass.
+        """Return the latest matching entries.
 
         Raises:
             UnavailableError: the log cannot be read now.
@@ -35,8 +35,6 @@ class AuditLines(Protocol):
 
 
 class OwnAudit:
-    """The log in the files of one home."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
 
@@ -51,8 +49,6 @@ class OwnAudit:
 
 
 class SharedAudit:
-    """The logs of all replicas, in their database."""
-
     def __init__(self, address: Address) -> None:
         from headwater.backend.ingest.log.postgres.address import Questions
 
@@ -74,7 +70,7 @@ class SharedAudit:
 
 
 def audit_of(settings: HomeSettings, *, own: bool = False) -> AuditLines:
-    """Return the audit log in the settings: the log of all replicas if they share one, unless `own` asks for the home's log."""
+    """Return the audit log in the settings: the log of all replicas if they share one, unless `own` selects the home's log."""
     if settings.ingest_log is None or own:
         return OwnAudit(settings.folder.audit)
     from headwater.backend.ingest.log.postgres.log import address_of

@@ -1,1 +1,1 @@
-"""Interfaces of other lineage services, answered from our graph: Marquez and CDAP."""
+"""The APIs of the lineage services Marquez and CDAP, answered from Headwater's graph."""

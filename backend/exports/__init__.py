@@ -1,7 +1,7 @@
 """Exports for other catalogs: datasets, jobs, column lineage, owners and tags in the formats of DataHub and OpenMetadata.
 
-For the command line and the service, which pass on the chunks of one `Catalog`. An export must never state more than the graph: unknown
-facts are left out. It contains no values of records, and no facets or texts of queries, which may contain values.
+The command line and the service write the chunks of one `Catalog`. An export must never state more than the graph: unknown
+facts are left out. It contains no values of records, and no facets or texts of queries, because they may contain values.
 """
 
 from __future__ import annotations

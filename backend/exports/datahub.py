@@ -1,7 +1,7 @@
 """Export for DataHub: a JSON array of metadata change proposals, for its source `file` and for `datahub put` of its SDKs.
 
-A proposal replaces one aspect of one entity. So an aspect without facts in Headwater (no owner, no tag) is left out: it would delete what
-people stated in DataHub.
+A proposal replaces one aspect of one entity. If Headwater has no facts for an aspect (no owner, no tag), the aspect is left out, because
+it would delete statements of people in DataHub.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from headwater.graph.stores import GraphStore
 
 Proposal = dict[str, Any]
 
-# If a dataset has more sources, only its job states them: each output of the job would repeat all inputs.
+# If a dataset has more sources, only its job lists them. Otherwise each output would repeat all inputs of the job.
 _MOST_SOURCES = 2_000
 _AUTHOR = "urn:li:corpuser:headwater"
 _TYPES = {
@@ -36,10 +36,10 @@ _TYPES = {
 
 
 async def open_datahub(graph: GraphStore, tenant: str, request: CatalogRequest) -> AsyncIterator[list[Proposal]]:
-    """Return the proposals in portions.
+    """Return the proposals in batches.
 
     Raises:
-        InvalidQueryError: datasets of two namespaces may get one URN.
+        InvalidQueryError: datasets of two namespaces may get the same URN.
     """
     known = await graph_reader.namespaces(graph, tenant, NodeKind.PLATFORM)
     urns = Urns(request, known)
@@ -48,7 +48,7 @@ async def open_datahub(graph: GraphStore, tenant: str, request: CatalogRequest) 
         yield [
             _proposal("tag", tag_urn(name), "tagProperties", {"name": name, "description": about})
             for name, about in await graph_reader.tags(graph, tenant)
-            if about is not None  # otherwise people's texts about the tag in DataHub would be lost
+            if about is not None  # otherwise descriptions of the tag in DataHub would be lost
         ]
         for namespace in filter(request.holds, known):
             async for datasets in graph_reader.datasets(graph, tenant, namespace):
@@ -62,7 +62,7 @@ async def open_datahub(graph: GraphStore, tenant: str, request: CatalogRequest) 
 
 
 async def written(proposals: AsyncIterator[list[Proposal]]) -> AsyncIterator[bytes]:
-    """Return the array in chunks."""
+    """Yield the JSON array in chunks."""
     separator = b"[\n"
     async for some in proposals:
         if some:
@@ -72,7 +72,6 @@ async def written(proposals: AsyncIterator[list[Proposal]]) -> AsyncIterator[byt
 
 
 def _all(proposals: Callable[[Any], Iterator[Proposal]], things: Sequence[Any]) -> list[Proposal]:
-    """Return the proposals of a portion. This runs outside the event loop, because other callers of the service wait for the loop."""
     return [proposal for thing in things for proposal in proposals(thing)]
 
 
@@ -147,7 +146,7 @@ def _described(kind: str, urn: str, about: Descriptions) -> Iterator[Proposal]:
 
 
 def _stated(about: Descriptions) -> dict[str, str]:
-    """Return the facts without an aspect in DataHub."""
+    """Return the facts that no aspect of DataHub can hold, as custom properties."""
     return _given(**{"headwater.retention": about.retention, "headwater.legalHold": about.legal_hold})
 
 
@@ -161,7 +160,7 @@ def _schema(dataset: Dataset, platform: str) -> dict[str, Any]:
 
 
 def _fields(fields: Sequence[Field]) -> Iterator[dict[str, Any]]:
-    """Return the columns, each before its nested fields. If two columns get one path, a column whose own name is the path wins."""
+    """Yield the columns, each before its nested fields. If two columns get the same path, the column with this name wins."""
     taken = {field.name for field in fields}
     for field in fields:
         yield _field(field.name, field)

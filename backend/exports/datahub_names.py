@@ -1,7 +1,7 @@
 """URNs: DataHub's names for datasets, columns, jobs, owners and tags.
 
-Two datasets must never get one URN: the later one would silently replace the other. The URN of a dataset contains no database host, so two
-databases of one kind need names (`known_as`), which DataHub calls platform instances.
+Two datasets must never get the same URN, because the second would silently replace the first. The URN of a dataset contains no database
+host. Two databases of one kind therefore need names (`known_as`), which DataHub calls platform instances.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from headwater.graph.model import parse_id
 _PLATFORMS = {
     "postgresql": "postgres", "sqlserver": "mssql", "gs": "gcs", "abfss": "abs", "abfs": "abs", "wasbs": "abs", "awsathena": "athena",
 }  # fmt: skip
-_BUCKETS = ("s3", "gcs", "abs")  # bucket and key name their datasets
+_BUCKETS = ("s3", "gcs", "abs")  # the names of their datasets consist of bucket and key
 _RESERVED = {",": "%2C", "(": "%28", ")": "%29", "\u241f": "%E2%90%9F"}
 _SPELT = re.compile("|".join(("%25", *_RESERVED.values())), re.IGNORECASE)
 _UNSAFE = re.compile(r"[,()\u241f]")
 
 
 def encoded(name: str) -> str:
-    """Return a part of a URN. Text that looks like an encoded character remains distinct from an encoded one."""
+    """Encode a part of a URN. Text that looks like an encoded character is encoded too, so names stay distinct."""
     spelt = _SPELT.sub(lambda found: f"%25{found[0][1:]}", name)
     return _UNSAFE.sub(lambda found: _RESERVED[found[0]], spelt)
 
@@ -40,12 +40,10 @@ class Platform:
 
     @property
     def urn(self) -> str:
-        """Return the URN of the platform."""
         return f"urn:li:dataPlatform:{encoded(self.name)}"
 
     @property
     def instance_urn(self) -> str | None:
-        """Return the URN of the platform instance, or None."""
         return f"urn:li:dataPlatformInstance:({self.urn},{encoded(self.instance)})" if self.instance else None
 
 
@@ -53,7 +51,7 @@ class Urns:
     """The URNs of one export. `namespaces` are all namespaces of datasets.
 
     Raises:
-        InvalidQueryError: datasets of two namespaces may get one URN.
+        InvalidQueryError: datasets of two namespaces may get the same URN.
     """
 
     def __init__(self, request: CatalogRequest, namespaces: Iterable[str]) -> None:
@@ -64,7 +62,6 @@ class Urns:
             self.platform(namespace)
 
     def platform(self, namespace: str) -> Platform:
-        """Return the platform of a namespace of datasets."""
         found = self._platforms.get(namespace)
         if found is None:
             found = _platform(namespace, self._known_as.get(namespace))
@@ -79,7 +76,7 @@ class Urns:
         return found
 
     def dataset(self, identifier: str) -> str:
-        """Return the URN of a dataset, by its id or the id of anything in it."""
+        """Return the URN of a dataset. `identifier` may also be the id of a column or version of it."""
         namespace, name = parse_id(identifier)[1][:2]
         platform = self.platform(namespace)
         called = name if platform.bucket is None else f"{platform.bucket}/{name}"
@@ -88,24 +85,22 @@ class Urns:
         return f"urn:li:dataset:({platform.urn},{encoded(called)},{self._environment})"
 
     def field(self, dataset: str, path: str) -> str:
-        """Return the URN of a column, by the URN of its dataset."""
+        """Return the URN of a column from the URN of its dataset."""
         return f"urn:li:schemaField:({dataset},{encoded(path)})"
 
     def column(self, identifier: str) -> str:
-        """Return the URN of a column, by its id."""
+        """Return the URN of a column from its id."""
         return self.field(self.dataset(identifier), parse_id(identifier)[1][2])
 
     def flow(self, orchestrator: str, namespace: str) -> str:
-        """Return the URN of the flow for the jobs of a namespace."""
         return f"urn:li:dataFlow:({encoded(orchestrator)},{encoded(namespace)},{self._environment})"
 
     def job(self, flow: str, name: str) -> str:
-        """Return the URN of a job of a flow."""
         return f"urn:li:dataJob:({flow},{encoded(name)})"
 
 
 def owner_urn(name: str) -> str:
-    """Return the URN of an owner: `team:` and `group:` name groups, everything else a person."""
+    """Return the URN of an owner. Names with `team:` or `group:` are groups, all others are people."""
     kind, _, rest = name.partition(":")
     if rest and kind in ("team", "group"):
         return f"urn:li:corpGroup:{encoded(rest)}"
@@ -113,12 +108,10 @@ def owner_urn(name: str) -> str:
 
 
 def tag_urn(name: str) -> str:
-    """Return the URN of a tag."""
     return f"urn:li:tag:{encoded(name)}"
 
 
 def term_urn(name: str) -> str:
-    """Return the URN of a term of a glossary."""
     return f"urn:li:glossaryTerm:{encoded(name)}"
 
 
@@ -129,7 +122,7 @@ def _platform(namespace: str, instance: str | None) -> Platform:
 
 
 def _may_share_names(one: Platform, other: Platform) -> bool:
-    """Whether datasets of two namespaces may get one name. The name of an instance is unique; buckets may be nested."""
+    """Whether datasets of two namespaces may get the same name. The name of an instance is unique; buckets may be nested."""
     if one.name != other.name or (one.instance and other.instance):
         return False
     if one.instance or other.instance or one.bucket is None or other.bucket is None:

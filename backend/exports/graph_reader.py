@@ -1,4 +1,4 @@
-"""Reads datasets and jobs from the graph in portions, in the form for exports."""
+"""Reads datasets and jobs from the graph in batches, in the form for exports."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from headwater.graph.views.masking import field_tags
 
 _PORTION = 100  # datasets or jobs to read at a time
 _COLUMNS = 500  # columns whose sources are read at a time
-_PLAIN = {"type", "ordinal", "description", "fields"}  # the usual facts about a column in a schema; most have no others
+_PLAIN = {"type", "ordinal", "description", "fields"}  # the usual facts about a column in a schema
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column or a nested field. `type` is the producer's name for it."""
+    """A column or a nested field. `type` is the producer's name of the type."""
 
     name: str
     type: str
@@ -31,7 +31,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFlow:
-    """Source columns of other datasets (ids) of columns of this dataset (names), and the kind of derivation."""
+    """A derivation: `targets` (column names of this dataset) derive from `sources` (column ids of others). `how` is its kind."""
 
     sources: tuple[str, ...]
     targets: tuple[str, ...]
@@ -40,7 +40,7 @@ class ColumnFlow:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset. `sources` are the other datasets (ids) that the writing jobs read."""
+    """A dataset. `sources` are the ids of other datasets that its writers read."""
 
     namespace: str
     name: str
@@ -53,7 +53,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job. `integration` is the engine of the job, from events; `reads` and `writes` are ids of datasets."""
+    """A job. `integration` is the engine that events name. `reads` and `writes` are ids of datasets."""
 
     namespace: str
     name: str
@@ -75,7 +75,7 @@ async def tags(graph: GraphStore, tenant: str) -> list[tuple[str, str | None]]:
 
 
 async def datasets(graph: GraphStore, tenant: str, namespace: str) -> AsyncIterator[list[Dataset]]:
-    """Return the datasets of a namespace in portions."""
+    """Yield the datasets of a namespace in batches."""
     async for page in _listed(graph, tenant, node_id(NodeKind.DATASET, namespace, "")):
         sources = await _sources(graph, tenant, [node.id for node in page])
         fields = await _fields(graph, tenant, page)
@@ -95,7 +95,7 @@ async def datasets(graph: GraphStore, tenant: str, namespace: str) -> AsyncItera
 
 
 async def jobs(graph: GraphStore, tenant: str, namespace: str) -> AsyncIterator[list[Job]]:
-    """Return the jobs of a namespace in portions."""
+    """Yield the jobs of a namespace in batches."""
     async for page in _listed(graph, tenant, node_id(NodeKind.JOB, namespace, "")):
         ids = [node.id for node in page]
         read = await _joined(graph, tenant, ids, Direction.UPSTREAM, EdgeKind.READS, NodeKind.DATASET)
@@ -130,7 +130,6 @@ async def _sources(graph: GraphStore, tenant: str, ids: Sequence[str]) -> Mappin
 async def _joined(
     graph: GraphStore, tenant: str, ids: Sequence[str], direction: Direction, kind: EdgeKind, other: NodeKind
 ) -> Mapping[str, set[str]]:
-    """Return for each node its neighbours of a kind over edges of a kind."""
     found: dict[str, set[str]] = {identifier: set() for identifier in ids}
     for edge in await graph.neighbours(tenant, ids, direction=direction, kinds=[kind]):
         own, joined = (edge.dst, edge.src) if direction is Direction.UPSTREAM else (edge.src, edge.dst)
@@ -140,7 +139,6 @@ async def _joined(
 
 
 async def _fields(graph: GraphStore, tenant: str, datasets: Sequence[Node]) -> Mapping[str, list[Field]]:
-    """Return the fields in the schema of each dataset, or the known columns if it has no schema."""
     stated = {dataset.id: _stated(dataset) for dataset in datasets}
     ids = [column for dataset in datasets for column in stated[dataset.id]]
     known = {node.id: node for start in range(0, len(ids), _COLUMNS) for node in await graph.get(tenant, ids[start : start + _COLUMNS])}
@@ -152,7 +150,6 @@ async def _fields(graph: GraphStore, tenant: str, datasets: Sequence[Node]) -> M
 
 
 def _stated(dataset: Node) -> Mapping[str, Mapping[str, Any]]:
-    """Return the fields of a dataset's schema by the ids of their columns. A repeated name is one column."""
     fields = objects(mapping(dataset.properties.get("schema")).get("fields"))
     return {node_id(NodeKind.COLUMN, *parse_id(dataset.id)[1], one["name"]): one for one in fields if text(one.get("name"))}
 
@@ -177,12 +174,11 @@ def _field(stated: Mapping[str, Any], column: Node | None, dataset: Node | None)
 
 
 def _keys(found: Collection[str]) -> tuple[str, ...]:
-    """Return tags without those that repeat another with a value (`pii=email` if `pii` is there)."""
+    """Remove tags that repeat another tag with a value (`pii=email` next to `pii`)."""
     return tuple(sorted(tag for tag in found if "=" not in tag or tag.partition("=")[0] not in found))
 
 
 async def _flows(graph: GraphStore, tenant: str, fields: Mapping[str, Sequence[Field]]) -> Mapping[str, list[ColumnFlow]]:
-    """Return the sources of the columns of each dataset. Columns with the same sources and derivation are grouped."""
     columns = {
         node_id(NodeKind.COLUMN, *parse_id(dataset)[1], field.name): (dataset, field.name)
         for dataset, own in fields.items()
@@ -206,7 +202,7 @@ async def _flows(graph: GraphStore, tenant: str, fields: Mapping[str, Sequence[F
 
 
 def _how(edge: Edge) -> str:
-    """Describe briefly how all jobs derive a column. Descriptions of steps are left out, because they may contain values."""
+    """Describe briefly how all jobs derive a column. Descriptions of steps may contain values, so they are left out."""
     by = [steps for name, steps in edge.properties.items() if name.startswith("by:")]
     return ", ".join(_words(step for steps in by or [edge.properties.get("transformations")] for step in objects(steps)))
 

@@ -1,7 +1,7 @@
 """Export for OpenMetadata: the requests of its REST API (2.0), one per line, in the order to send them.
 
-A line is `{"method", "path", "schema", "body"}`; `schema` names the published schema of the body. OpenMetadata refers to owners by its own
-ids, which nobody else knows. So owners are outside the body, as `{"type", "name"}`.
+A line is `{"method", "path", "schema", "body"}`; `schema` names the published schema of the body. OpenMetadata refers to owners by internal
+ids. The export cannot know these ids, so owners are outside of the body, as `{"type", "name"}`.
 
 A dataset is a table. If the namespace is a database, the dataset's name states database and schema; otherwise both are `default`.
 """
@@ -25,7 +25,7 @@ from headwater.graph.stores import GraphStore
 
 Line = dict[str, Any]
 
-_MOST_SOURCES = 2_000  # as in the export for DataHub
+_MOST_SOURCES = 2_000  # the same limit as in the export for DataHub
 _TAGS = "Headwater"  # the classification of the tags
 _SOURCE = "OpenLineage"
 _TYPES = {
@@ -36,10 +36,10 @@ _TYPES = {
 
 
 async def open_openmetadata(graph: GraphStore, tenant: str, request: CatalogRequest) -> AsyncIterator[list[Line]]:
-    """Return the requests in portions: entities first, then the lineage between them.
+    """Return the requests in batches: entities first, then the lineage between them.
 
     Raises:
-        InvalidQueryError: two namespaces would get one name.
+        InvalidQueryError: two namespaces would get the same name.
     """
     platforms = await graph_reader.namespaces(graph, tenant, NodeKind.PLATFORM)
     systems = await graph_reader.namespaces(graph, tenant, NodeKind.SYSTEM)
@@ -71,19 +71,18 @@ async def open_openmetadata(graph: GraphStore, tenant: str, request: CatalogRequ
 
 
 class _Exported:
-    """The exported datasets, the only ones with lineage. Dropped datasets no longer exist."""
+    """The exported datasets. Lineage between other datasets is left out, and dropped datasets are not exported."""
 
     def __init__(self, request: CatalogRequest) -> None:
         self._request = request
         self.dropped: set[str] = set()
 
     def has(self, dataset: str) -> bool:
-        """Whether a dataset, given by its id, is exported."""
         return dataset not in self.dropped and self._request.holds(parse_id(dataset)[1][0])
 
 
 async def written(lines: AsyncIterator[list[Line]]) -> AsyncIterator[bytes]:
-    """Return the lines in chunks."""
+    """Yield the lines in chunks."""
     async for some in lines:
         if some:
             yield await asyncio.to_thread(_encoded, some)  # outside the event loop, because other callers of the service wait for the loop
@@ -127,7 +126,6 @@ def _of_job(names: Names, job: Job) -> Line:
 
 
 def _lineage(names: Names, dataset: Dataset, there: _Exported) -> Iterator[Line]:
-    """Return the lineage of a dataset, an edge for each source, with the columns."""
     identifier = _id(dataset)
     by_source: dict[str, list[dict[str, Any]]] = {source: [] for source in dataset.sources if len(dataset.sources) <= _MOST_SOURCES}
     for flow in dataset.flows:

@@ -1,6 +1,6 @@
 """Names of OpenMetadata: valid names of entities, and fully qualified names, whose parts are joined by dots.
 
-Two entities must never get one name: the later one would silently replace the other.
+Two entities must never get the same name, because the second would silently replace the first.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from headwater.errors import InvalidQueryError
 from headwater.graph.model import parse_id
 
 _LONGEST = 256
-_KEPT = 200  # characters of a longer name, before its hash
-_ONLY = "default"  # entities without a database or schema are in the one of this name
-_NONE = "unnamed"  # if most names have a schema, and one may be called `default`, those without a schema are in this one
-# A name that looks like one that this module encoded or shortened.
+_KEPT = 200  # characters of a long name before its hash
+_ONLY = "default"  # name of the database or schema of entities without one
+_NONE = "unnamed"  # used instead for entities without a schema, if a schema may be named `default`
+# Matches names that look as if this module encoded or shortened them.
 _LIKE_OURS = re.compile(r"reserved__|~[0-9a-f]{32}$")
 
 # Characters that no name may contain, in the encoding of OpenMetadata's own ingestion.
@@ -32,7 +32,7 @@ _TWO_PARTS = ("mysql", "mariadb", "hive", "db2", "teradata", "cassandra", "click
 
 
 def entity_name(name: str) -> str:
-    """Return a name for a table, a job, a column or a tag that OpenMetadata accepts."""
+    """Convert a name of a table, a job, a column or a tag to one that OpenMetadata accepts."""
     spelt = name
     for letters, spelling in _SPELT.items():
         spelt = spelt.replace(letters, spelling)
@@ -50,7 +50,7 @@ class Names:
     """The names of one export. `namespaces` are all namespaces of datasets and of jobs.
 
     Raises:
-        InvalidQueryError: two namespaces would get one name.
+        InvalidQueryError: two namespaces would get the same name.
     """
 
     def __init__(self, request: CatalogRequest, namespaces: Iterable[str]) -> None:
@@ -64,11 +64,10 @@ class Names:
                 )
 
     def service(self, namespace: str) -> str:
-        """Return the service of a namespace."""
         return self._known_as.get(namespace) or entity_name(namespace)
 
     def place(self, identifier: str) -> tuple[str, str, str, str]:
-        """Return service, database, schema and table of a dataset, by its id or the id of a column."""
+        """Return service, database, schema and table of a dataset. `identifier` may also be the id of a column."""
         namespace, name = parse_id(identifier)[1][:2]
         scheme, parts = namespace.partition("://")[0], name.split(".")
         database, schema, table = _ONLY, _ONLY, name
@@ -83,13 +82,10 @@ class Names:
         return self.service(namespace), entity_name(database), entity_name(schema), entity_name(table)
 
     def table(self, identifier: str) -> str:
-        """Return the fully qualified name of a dataset, by its id."""
         return qualified(*self.place(identifier))
 
     def column(self, identifier: str) -> str:
-        """Return the fully qualified name of a column, by its id."""
         return qualified(*self.place(identifier), entity_name(parse_id(identifier)[1][2]))
 
     def pipeline(self, namespace: str, name: str) -> str:
-        """Return the fully qualified name of a job."""
         return qualified(self.service(namespace), entity_name(name))

@@ -1,4 +1,4 @@
-"""Provenance out of a workspace: the one way of the command line and of the service to an export, in any notation, as a stream."""
+"""Opens provenance exports and writes them as a stream in any notation, for the command line and the service."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _OWN = {"run": export_run, "dataset": export_dataset, "column": export_column}
 
 @asynccontextmanager
 async def open_export(graph: GraphStore, records: AssociationStore, tenant: str, request: Exported) -> AsyncIterator[Export]:
-    """The export that a request asks for.
+    """Open the export for a request.
 
-    Of a view, what it shows. With `where` or `rows` a record trace. Else that of the run, dataset or column whose id it names; of any other
-    node, the view around it.
+    A view request exports the nodes in the view. A request with `where` or `rows` exports a record trace. Otherwise the id of a run,
+    dataset or column exports its provenance, and any other id the view around the node.
 
     Raises:
-        NotFoundError: there is no such thing.
-        InvalidQueryError: the id is none; or whatever a trace or a view refuses.
+        NotFoundError: the node is unknown.
+        InvalidQueryError: the id is invalid, or the trace or the view is refused.
     """
     if isinstance(request, ViewRequest):
         yield await export_shown(graph, tenant, request)
@@ -50,7 +50,7 @@ async def open_export(graph: GraphStore, records: AssociationStore, tenant: str,
 
 
 async def chunks_of(export: Export, notation: ProvFormat) -> AsyncIterator[bytes]:
-    """The document of an open export; the work is done off the event loop."""
+    """Yield the document of an open export in chunks. The chunks are made in a thread, not on the event loop."""
     chunks = write(export.items(), notation, export.namespaces)
     while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
         yield chunk

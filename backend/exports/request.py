@@ -1,4 +1,4 @@
-"""The request for an export for a catalog, and its notation on a command line or in an address."""
+"""The request for a catalog export, and its form on a command line or in a URL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 @dataclass(frozen=True, slots=True)
 class CatalogRequest:
-    """The namespaces to export (patterns with * and ?; none: all), and their names in the other catalog (`known_as`)."""
+    """The namespaces to export (patterns with * and ?; all by default), and their names in the other catalog (`known_as`)."""
 
     namespaces: Sequence[str] = ()
     known_as: dict[str, str] = field(default_factory=dict)
@@ -24,10 +24,10 @@ class CatalogRequest:
 
     @classmethod
     def of(cls, namespaces: Sequence[str], known_as: Sequence[str], environment: str) -> CatalogRequest:
-        """Parse a request as people write it, with `NAMESPACE=NAME` for the name of a namespace.
+        """Parse a request. The name of a namespace is given as `NAMESPACE=NAME`.
 
         Raises:
-            InvalidQueryError: a name is invalid, or names two namespaces; or the environment is not one of DataHub's.
+            InvalidQueryError: a name is invalid or ambiguous, or the environment is not one of DataHub's.
         """
         if environment not in ENVIRONMENTS:
             raise InvalidQueryError(
@@ -48,5 +48,4 @@ class CatalogRequest:
         return cls(tuple(namespaces), names, environment)
 
     def holds(self, namespace: str) -> bool:
-        """Whether a namespace is exported."""
         return not self.namespaces or any(fnmatchcase(namespace, pattern) for pattern in self.namespaces)

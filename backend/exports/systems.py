@@ -15,8 +15,6 @@ _Portions = AsyncIterator[list[dict[str, Any]]]
 
 
 class System(StrEnum):
-    """A catalog."""
-
     DATAHUB = "datahub"
     OPENMETADATA = "openmetadata"
 
@@ -28,7 +26,7 @@ class _Form:
     written: Callable[[_Portions], AsyncIterator[bytes]]
 
 
-# Each catalog is a module and a line here.
+# A new catalog is a module and a line here.
 SYSTEMS = {
     System.DATAHUB: _Form("application/json", datahub.open_datahub, datahub.written),
     System.OPENMETADATA: _Form("application/x-ndjson", openmetadata.open_openmetadata, openmetadata.written),
@@ -44,7 +42,7 @@ class Catalog:
 
 
 async def open_catalog(graph: GraphStore, tenant: str, system: System, request: CatalogRequest) -> Catalog:
-    """Return the export for a catalog. A refusal happens here, before the first chunk.
+    """Open the export for a catalog. Errors are raised here, before the first chunk.
 
     Raises:
         InvalidQueryError: the other catalog could not distinguish datasets of two namespaces.

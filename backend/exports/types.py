@@ -1,4 +1,4 @@
-"""Families of types: a few words for all types of producers, as other catalogs need them."""
+"""Maps the types of all producers to a few families of types, as other catalogs need them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from enum import StrEnum
 
 
 class Family(StrEnum):
-    """A family of types."""
-
     BOOLEAN = "boolean"
     INTEGER = "integer"
     LONG = "long"
@@ -46,6 +44,6 @@ _FAMILIES = {word: family for family, words in _WORDS.items() for word in words.
 
 
 def family_of(stated: str) -> Family:
-    """Return the family of a type, by its first word: `decimal(10,2)` is a decimal. Types with an unknown first word are `UNKNOWN`."""
+    """Return the family of a type by its first word. For example, `decimal(10,2)` is a decimal. Unknown words give `UNKNOWN`."""
     word = re.match(r"[a-z0-9_]*", stated.strip().lower())
     return _FAMILIES.get(word[0] if word else "", Family.UNKNOWN)

@@ -1,1 +1,1 @@
-"""The home folder of one user: its files, its settings, and the checks of what replicas share."""
+"""The home folder of one user: its files, its settings, and checks for replicas."""

@@ -1,4 +1,4 @@
-"""The settings of a home without any in the environment. A test compares them with the defaults of `Settings`."""
+"""The settings of a home if the environment has none. A test compares them with the defaults of `Settings`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT_TENANT = "default"
 
 @dataclass(frozen=True)
 class DefaultSettings:
-    """The settings of a home without any in the environment."""
+    """The default settings of a home."""
 
     folder: Home
     store_user: None = None
@@ -37,5 +37,5 @@ class DefaultSettings:
 
     @property
     def store_url(self) -> str:
-        """The graph store's URL: a file of the home."""
+        """Return the graph store's URL: a file of the home."""
         return f"sqlite:///{quote(str(self.folder.graph))}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A damaged file. `part` is a part of the home, in the words of `store`."""
+    """A damaged file. `part` is the part of the home, in the words of `headwater store`."""
 
     part: str
     path: Path

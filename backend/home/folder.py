@@ -1,7 +1,7 @@
-"""The home folder: the state of one user, readable by nobody else.
+"""The home folder has the state of one user, and is readable only by that user.
 
-For the service, the command line and the launcher, which share one home. Other users must never be able to read it (it holds the key and
-the identities of records). Two processes that start together must get the same key, and a dead service must never count as running.
+The service, the command line and the launcher share one home. Other users must never be able to read it, because it contains the key and
+the identities of records. Two processes that start together must get the same key, and a dead service must never count as running.
 Standard library only, because the light install uses it too.
 """
 
@@ -33,13 +33,13 @@ class ServiceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The folder and the names in it (see ARCHITECTURE.md). `Home.at(path).create()` makes it usable."""
+    """The home folder, and the names of its files. `Home.at(path).create()` creates it."""
 
     path: Path
 
     @classmethod
     def at(cls, path: str | os.PathLike[str] | None = None) -> Home:
-        """The home at `path`, else at `HEADWATER_HOME`, else `~/.headwater`."""
+        """Return the home at `path`, else at `HEADWATER_HOME`, else `~/.headwater`."""
         chosen = os.fspath(path) if path is not None else os.environ.get("HEADWATER_HOME") or _DEFAULT
         return cls(Path(chosen).expanduser().absolute())
 
@@ -136,10 +136,10 @@ class Home:
         return self.path / "trial.note"
 
     def create(self) -> Home:
-        """Make the folder and its parts, for this user only. An existing folder keeps its modes.
+        """Create the folder and its parts, for this user only. An existing folder keeps its modes.
 
         Raises:
-            ConfigurationError: it cannot be made or written.
+            ConfigurationError: the folder cannot be created or written.
         """
         try:
             for folder in (self.path, self.spool, self.associations, self.replays):
@@ -153,10 +153,10 @@ class Home:
         return self
 
     def key(self) -> str:
-        """The API key, made on the first call, mode 0600. Processes that start together get the same one.
+        """Return the API key. The first call creates it, mode 0600. Processes that start together get the same key.
 
         Raises:
-            ConfigurationError: the file does not hold a key.
+            ConfigurationError: the file does not contain a key.
         """
         if not self.key_file.exists():
             self._write_once(self.key_file, "hw_" + secrets.token_urlsafe(32) + "\n")
@@ -166,10 +166,10 @@ class Home:
 
     @staticmethod
     def read_key(path: Path) -> str:
-        """The key in a file.
+        """Read the key in a file.
 
         Raises:
-            ConfigurationError: it is too short for a key, or a request cannot carry the text.
+            ConfigurationError: the text is too short for a key, or an HTTP header cannot carry it.
         """
         hint = "Stop the service and run `headwater store repair`; it makes a new key. Who shows the old one needs the new one."
         try:
@@ -192,13 +192,13 @@ class Home:
         os.replace(file.name, self.service_file)
 
     def retract(self, pid: int) -> None:
-        """Remove `service.json` if it is that of process `pid`."""
+        """Remove `service.json` if it belongs to process `pid`."""
         record = self._stated_service()
         if record is not None and record.pid == pid:
             self.service_file.unlink(missing_ok=True)
 
     def service(self) -> ServiceRecord | None:
-        """The running service of this home; None if there is none, or only the file of a dead one."""
+        """Return the running service of this home, or None. A `service.json` of a dead process is ignored."""
         record = self._stated_service()
         if record is None or not _alive(record):
             return None
@@ -208,7 +208,7 @@ class Home:
         try:
             return ServiceRecord(**json.loads(self.service_file.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
-            # Absent, or written by another version, with which this one cannot communicate.
+            # The file is absent, or another version wrote it, with which this version cannot communicate.
             return None
 
     def _write_once(self, target: Path, text: str) -> None:
@@ -219,7 +219,7 @@ class Home:
         try:
             os.link(file.name, target)
         except FileExistsError:
-            pass  # another process was first, and its key counts
+            pass  # another process was faster, and its key is used
         finally:
             os.unlink(file.name)
 
@@ -230,12 +230,12 @@ def _alive(record: ServiceRecord) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # it lives, as another user
+        pass  # the process is alive, and belongs to another user
     return record.born is None or _born(record.pid) == record.born
 
 
 def _born(pid: int) -> str | None:
-    """Start time of a process in clock ticks since boot, if the system has it (proc(5), field 22 of stat)."""
+    """Return the start time of a process in clock ticks since boot, if the system reports it (proc(5), field 22 of stat)."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:

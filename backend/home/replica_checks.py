@@ -1,8 +1,8 @@
-"""Checks before a replica starts: everything that replicas of a service must share, or have alike.
+"""Checks before a replica starts: shared state must be shared, and certain settings must be equal.
 
-With a shared log (`HEADWATER_INGEST_LOG`), state of one replica would be lost with it, or only this replica would answer from it. So a
-replica does not start with its own graph, associations or key. Files of the operator (`masks.toml`, `people.toml`,
-`targets.toml`) must be alike: running replicas compare their digests (`ingest.log.postgres.presence`).
+With a shared log (`HEADWATER_INGEST_LOG`), state in one replica's home would be lost with the home, and missing in the answers of others. A
+replica therefore does not start with its own graph, associations or key. Files of the operator (`masks.toml`, `people.toml`,
+`targets.toml`) must be equal: running replicas compare their digests (`ingest.log.postgres.presence`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _WHAT = {
 
 
 def require_shared(settings: Settings) -> None:
-    """Check that nothing that replicas must share is in one home only.
+    """Check that all state that replicas must share is outside of the home.
 
     Raises:
-        ConfigurationError: something is; the message names all of it.
+        ConfigurationError: some state is in the home. The message names all of it.
     """
     if settings.ingest_log is None:
         return
@@ -41,7 +41,7 @@ def require_shared(settings: Settings) -> None:
 
 
 def alike(settings: Settings) -> dict[str, str]:
-    """Digests of everything that must be alike, by name. They reveal nothing without the key."""
+    """Return the digests of everything that must be equal in all replicas, by name. They are keyed, and reveal nothing without the key."""
     key = settings.api_key.get_secret_value().encode() if settings.api_key else b""
     home = settings.folder
 

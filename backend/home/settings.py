@@ -1,6 +1,6 @@
-"""Settings of the service and the command line: one model, read from `HEADWATER_…` variables, resolved once, above everything else.
+"""Settings of the service and the command line: one model, read once from `HEADWATER_…` variables.
 
-A command's options win over the environment, the environment over the defaults. Secrets are never shown when settings are printed.
+Options of a command override the environment, and the environment overrides the defaults. Secrets are never printed with the settings.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MB = 1024 * 1024
 
 
 class Settings(BaseSettings):
-    """Every setting, its variable (`HEADWATER_` and the name in capitals) and its default."""
+    """All settings. The variable of a setting is `HEADWATER_` and its name in capitals."""
 
     model_config = SettingsConfigDict(env_prefix="HEADWATER_", frozen=True, extra="ignore")
 
@@ -167,31 +167,28 @@ class Settings(BaseSettings):
     @field_validator("data_roots")
     @classmethod
     def _whole(cls, roots: tuple[Path, ...] | None) -> tuple[Path, ...] | None:
-        """The roots, if each is valid for every working folder of the service."""
+        """Check that each data root is an absolute path, because services may run in different working folders."""
         if odd := next((root for root in roots or () if not root.expanduser().is_absolute()), None):
             raise ValueError(f"{odd} is no whole path: begin with / or ~")
         return roots
 
     @property
     def folder(self) -> Home:
-        """The home folder."""
         return Home.at(self.home)
 
     @property
     def store_url(self) -> str:
-        """The graph store's URL."""
         return self.store or f"sqlite:///{quote(str(self.folder.graph))}"
 
     def key(self) -> str:
-        """The API key that callers must show."""
         return self.api_key.get_secret_value() if self.api_key else self.folder.create().key()
 
 
 def load_settings(**options: Any) -> Settings:
-    """Settings from the environment, overruled by options that are not None.
+    """Read the settings from the environment. Options that are not None override them.
 
     Raises:
-        ConfigurationError: a variable or option has an invalid value; the message names it.
+        ConfigurationError: a variable or option has an invalid value. The message names it.
     """
     try:
         return Settings(**{name: value for name, value in options.items() if value is not None})

@@ -1,4 +1,4 @@
-"""Reads a SQLite file that may be damaged, used by others, or on a read-only disk."""
+"""Opens a SQLite file for reading that may be damaged, used by others, or on a read-only disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """A reader next to which others may write; on a read-only disk, one that needs no extra files."""
+    """Open a database for reading while others write. On a read-only disk, SQLite's side files are not needed."""
     address = f"file:{quote(str(path))}"
     database = sqlite3.connect(f"{address}?mode=ro", uri=True, timeout=5, isolation_level=None)
     try:

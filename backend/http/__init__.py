@@ -1,1 +1,1 @@
-"""Connections of the service: limits, WebSockets, and the event loop of the application."""
+"""HTTP connections of the service: limits, WebSockets, and the event loop of the application."""

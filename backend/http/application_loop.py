@@ -1,7 +1,7 @@
-"""The application on a separate event loop, apart from the loop of the connections.
+"""Runs the application on its own event loop, separate from the loop of the connections.
 
-Answers are made in Python, and a large one blocks its loop for seconds. On a separate loop it only delays other answers: meanwhile
-connections are accepted, guarded and timed, and health checks are answered.
+Answers are made in Python, and a large answer blocks its loop for seconds. On a separate loop it only delays other answers: meanwhile
+connections are accepted, checked and timed, and health checks are answered.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.errors import UnavailableError
 
-_SMALL = 64 * 1024  # bytes of a body with a first piece read before the change of loops, which saves one change
+_SMALL = 64 * 1024  # the first piece of a body up to this size is read before the change of loops, which saves one change
 
 
 class ServiceEndingError(UnavailableError):
-    """The service ends, and the request was cancelled before an answer began."""
+    """The service is ending, and cancelled the request before its answer began."""
 
     def __init__(self) -> None:
         super().__init__("The service ended before the request was answered.", hint="Send it again when the service has started.")
@@ -29,7 +29,7 @@ class ServiceEndingError(UnavailableError):
 class OwnLoop:
     """ASGI middleware. The inner application runs on a separate loop between start-up and shut-down, except for the paths `here`.
 
-    A server cancels requests only when it ends. A request without an answer then raises `ServiceEndingError`; a begun answer ends early.
+    A server cancels requests only when it ends. A request without an answer then raises `ServiceEndingError`; a begun answer is cut off.
     """
 
     def __init__(self, app: ASGIApp, *, here: Collection[str]) -> None:
@@ -79,7 +79,7 @@ class OwnLoop:
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             await asyncio.to_thread(thread.join)
-        for message in last:  # after sending it, the server ends everything that still runs
+        for message in last:  # the server ends all running requests after it has sent this message
             await send(message)
 
     async def _there(self, scope: Scope, receive: Receive, send: Send, received: Sequence[Message] = ()) -> None:
@@ -93,7 +93,7 @@ class OwnLoop:
 
         async def send_there(message: Message) -> None:
             begun.append(message)
-            if message["type"] != "http.response.start":  # sent with the first piece of the body
+            if message["type"] != "http.response.start":  # the head is sent together with the first piece of the body
                 messages = [*begun]
                 begun.clear()
                 await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_sent(send, messages), loop))

@@ -1,11 +1,11 @@
-"""A transport that joins small writes into one system call. For the connections of the service."""
+"""A transport that joins small writes into one system call."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-_GATHERED_BYTES = 4096  # largest piece that may wait for the next
+_GATHERED_BYTES = 4096  # limit of a piece that waits for the next piece
 
 
 class Gathering:
@@ -20,7 +20,7 @@ class Gathering:
         return getattr(self.inner, name)
 
     def write(self, data: bytes) -> None:
-        """Write soon: with the next write, or after a pause."""
+        """Write the data with the next write, or after a short pause."""
         if self._unwritten or len(data) > _GATHERED_BYTES:
             self.write_at_once(data)
         else:
@@ -28,12 +28,12 @@ class Gathering:
             self._loop.call_soon(self._write_rest)
 
     def write_at_once(self, data: bytes) -> None:
-        """Write now, after the waiting bytes."""
+        """Write the data now, after the waiting bytes."""
         self.inner.write(self._unwritten + data)
         self._unwritten = b""
 
     def close(self) -> None:
-        """Close when everything is written."""
+        """Close the connection after everything is written."""
         self._write_rest()
         self.inner.close()
 

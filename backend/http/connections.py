@@ -1,15 +1,15 @@
 """Connections of the service, limited in time and in number.
 
-For uvicorn, which has a timer for the pause between two requests and none for a request that never ends. A client that opens connections
+uvicorn limits only the pause between two requests, and not the duration of a request. A client that opens connections
 and sends nothing, or a byte now and then, or does not read its answer, must cost no more than a socket for a short while. It must never
 keep another client out: beyond the limit, the connection that has waited longest is closed.
 
-Small requests that come by the thousand need not pass ASGI, which takes longer than their work. A complete request is offered to `Direct`
+Small requests may come by the thousand, and ASGI takes longer than their work. A complete request is therefore offered to `Direct`
 first.
 
-llhttp, in C, parses requests, and is strict about heads. Its users must check the rest, and do so here: the size of a head, the number of
-requests behind an unanswered one, that a request states its host and its end once and in one way, and that nothing behind a body counts as
-a header.
+llhttp, in C, parses requests, and is strict about heads. This module checks the rest: the size of a head, the number of
+requests behind an unanswered one, that a request states its host and its end once and in one way, and that text behind a body is never
+parsed as a header.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from headwater.backend.http.buffered_transport import Gathering
 
 HEAD_BYTES = 16 * 1024
-_WAITING = 8  # requests behind an unanswered one: the connection ends with the last of them
+_WAITING = 8  # limit of requests behind an unanswered one; the connection ends with the last of them
 _VERSIONS = frozenset({"1.0", "1.1"})
 
 Answered = Callable[[bytes, bytes], None]
@@ -40,13 +40,13 @@ Direct = Callable[[MutableMapping[str, Any], bytes, Answered], bool]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one connection. `rate` is the least number of bytes a second, for a body and for the reading of an answer."""
+    """The limits of one connection. `rate` is the minimum of bytes per second, for a body and for the reading of an answer."""
 
     connections: int = 512
     head_seconds: float = 10.0
     window_seconds: float = 10.0  # window for the rate of a body
     read_seconds: float = 60.0  # window for the rate of an answer
-    linger_seconds: float = 5.0  # for the rest of a body after the answer
+    linger_seconds: float = 5.0  # time for the rest of a body after the answer
     rate: int = 1024
 
 
@@ -76,7 +76,7 @@ class _RefusedError(Exception):
 
 
 class _EnoughError(Exception):
-    """No more is read from a connection."""
+    """Nothing more is read from a connection."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -86,7 +86,7 @@ class BoundedProtocol(HttpToolsProtocol):
     direct: Direct | None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for a request, or refuse if all connections are at work."""
+        """Wait for a request. The connection is refused if the limit is reached and no other connection is idle."""
         super().connection_made(transport)  # type: ignore[arg-type]  # asyncio's base class declares less than it passes
         self.parser.set_dangerous_leniencies(lenient_data_after_close=False)
         self.flow = _OneAtATime(self)
@@ -111,17 +111,15 @@ class BoundedProtocol(HttpToolsProtocol):
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
         self.shared.waiting.pop(self, None)
         self._cancel("_head_timer", "_body_timer", "_read_timer")
         self.pipeline.clear()
         super().connection_lost(exc)
-        if self._answered is not None and not self._answered.response_complete:  # uvicorn notifies the last parsed request
+        if self._answered is not None and not self._answered.response_complete:  # uvicorn would notify the last parsed request instead
             self._answered.disconnected = True
             self._answered.message_event.set()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes, and update the progress of the request."""
         if self.transport.is_closing() or self._is_deaf:
             return
         self._received += len(data)
@@ -136,7 +134,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._fault(error)
         else:
             if self._place is not _Place.HEAD or before is not _Place.HEAD:
-                self._head_bytes = 0  # the size of a head that began within these bytes is known at its end
+                self._head_bytes = 0  # the size of a head within these bytes is checked at its end
             elif self._head_bytes > HEAD_BYTES:
                 self._refuse(431, f"The request's head is larger than {HEAD_BYTES} bytes.")
         self._is_reading = False
@@ -146,7 +144,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._look()
 
     def _read(self, data: bytes) -> bytes:
-        """Parse bytes, and return those to parse again."""
+        """Parse bytes, and return the bytes that must be parsed again."""
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -159,7 +157,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return b""
 
     def _without_upgrade(self) -> bytes:
-        """The head without its wish for another protocol, which may be ignored. llhttp would not read its body otherwise."""
+        """Return the head without its request to upgrade, which may be ignored. Otherwise llhttp would not read the body."""
         self._is_plain = False
         lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode("ascii"))]
         for name, value in self.headers:
@@ -171,7 +169,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return b"\r\n".join([*lines, b"", b""])
 
     def on_message_begin(self) -> None:
-        """Begin to read a head, unless enough requests wait."""
+        """Begin to read a head. If too many requests wait, nothing more is read from the connection."""
         if self._is_deaf:
             raise _EnoughError
         if len(self.pipeline) >= _WAITING:
@@ -181,12 +179,12 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header. A line behind a chunked body is not a header, because a proxy in front has not checked it."""
+        """Accept a header of the head. Trailers behind a chunked body are ignored, because a proxy has not checked them."""
         if self._place is _Place.HEAD:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Answer, if the head states its host and its end once."""
+        """Handle the request if the head states its host and its end exactly once."""
         self._refused = _fault_of(self.parser.get_method(), self.parser.get_http_version(), self.url, self.headers)
         if self._refused is not None:
             raise self._refused
@@ -196,7 +194,6 @@ class BoundedProtocol(HttpToolsProtocol):
             super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The request is complete."""
         if not self._is_plain:
             self._place = _Place.BEFORE
             super().on_message_complete()
@@ -211,7 +208,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._begin(cycle, app)
 
     def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
-        """Answer a request, by ASGI unless it can be done at once."""
+        """Handle a request, directly if possible, else by ASGI."""
         self._begun = None
         is_plain = not (cycle.more_body or cycle.waiting_for_100_continue or cycle.disconnected or self.flow.write_paused)
         if (
@@ -222,7 +219,7 @@ class BoundedProtocol(HttpToolsProtocol):
             super()._start_asgi_task(cycle, app)
 
     def _answer(self, cycle: RequestResponseCycle, head: bytes, body: bytes) -> None:
-        """Write a whole answer, and go on to the next request."""
+        """Write a complete answer, and continue with the next request."""
         if cycle.disconnected or self.transport.is_closing():
             return
         cycle.response_started = cycle.response_complete = True
@@ -242,7 +239,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, or shortly for the rest of this one."""
+        """Wait for the next request, or briefly for the rest of this one."""
         super().on_response_complete()
         if self.transport.is_closing():
             return
@@ -252,12 +249,10 @@ class BoundedProtocol(HttpToolsProtocol):
             self.loop.call_later(self._limits.linger_seconds, self._end_body, self.cycle)
 
     def pause_writing(self) -> None:
-        """Watch that a slow client goes on reading."""
         super().pause_writing()
         self._watch_reader()
 
     def resume_writing(self) -> None:
-        """The client has read."""
         super().resume_writing()
         self._cancel("_read_timer")
 
@@ -266,7 +261,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return cycle is None or (cycle.response_complete and not self.pipeline)
 
     def _fault(self, error: httptools.HttpParserError) -> None:
-        """The bytes are not a request. An earlier answer that is under way is the last one."""
+        """Refuse bytes that are not a request. If an earlier answer is still being sent, the connection ends with it."""
         if self._is_deaf:
             return
         refused = self._refused or _RefusedError(400, f"This is no request of HTTP/1.1: {_reason(error)}.")
@@ -286,7 +281,6 @@ class BoundedProtocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def _look(self) -> None:
-        """Set the timers for the present state of the connection."""
         if self.transport.is_closing():
             return
         waits = self._place is not _Place.BODY and self._is_idle_before_this()
@@ -340,7 +334,7 @@ class BoundedProtocol(HttpToolsProtocol):
         def look() -> None:
             read = before - self.transport.get_write_buffer_size()
             if read < self._limits.rate * self._limits.read_seconds:
-                self.transport.abort()  # closing would wait for the client
+                self.transport.abort()  # `close` would wait for the client
             else:
                 self._watch_reader()
 
@@ -348,25 +342,24 @@ class BoundedProtocol(HttpToolsProtocol):
         self._read_timer = self.loop.call_later(self._limits.read_seconds, look)
 
     def _make_room(self) -> bool:
-        """Close the connection that has waited longest for its client. Return whether there was one."""
+        """Close the connection that has waited longest for its client. Returns whether there was one."""
         for other in self.shared.waiting:
             other.end()
             return True
         return False
 
     def _refuse(self, status: int, message: str) -> None:
-        """Answer in place of the application, and close."""
+        """Send an error instead of the application's answer, and close the connection."""
         self._is_deaf = True
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is not None and not cycle.response_complete:
-            cycle.disconnected = True  # later parts of the answer go nowhere
+            cycle.disconnected = True  # later parts of the answer are dropped
             cycle.message_event.set()
         head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
         self.transport.write(f"{head}content-length: {len(message)}\r\nconnection: close\r\n\r\n{message}".encode("ascii"))
         self.end()
 
     def end(self) -> None:
-        """Close the connection."""
         self.shared.waiting.pop(self, None)
         self.transport.close()
         self.loop.call_later(self._limits.linger_seconds, self.transport.abort)  # if the client does not read the rest
@@ -380,20 +373,19 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 class _OneAtATime(FlowControl):
-    """Reads on only if no request waits behind an unanswered one. Otherwise the queue would grow with each answer."""
+    """Pauses reading while a request waits behind an unanswered one. Otherwise the queue would grow with each answer."""
 
     def __init__(self, protocol: BoundedProtocol) -> None:
         super().__init__(protocol.transport)
         self._protocol = protocol
 
     def resume_reading(self) -> None:
-        """Read on, if nothing waits."""
         if not self._protocol.pipeline:
             super().resume_reading()
 
 
 def _fault_of(method: bytes, version: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> _RefusedError | None:
-    """The fault of a head that llhttp accepts. A proxy in front may have parsed such a request otherwise."""
+    """Return the fault of a head that llhttp accepts, because a proxy may have parsed the head differently."""
     if version not in _VERSIONS:
         return _RefusedError(505, "Only versions 1.0 and 1.1 of HTTP are spoken here.")
     if method == b"CONNECT" or not target.startswith(b"/"):
@@ -412,11 +404,10 @@ def _fault_of(method: bytes, version: str, target: bytes, headers: list[tuple[by
 
 
 def _reason(error: httptools.HttpParserError) -> str:
-    """The message of llhttp, which quotes nothing of the request."""
     return str(error)[:100].encode("ascii", "replace").decode("ascii").rstrip(".")
 
 
 def bounded_by(limits: Limits, direct: Direct | None = None) -> type[BoundedProtocol]:
-    """The protocol class of one service. `direct` answers some requests without ASGI."""
+    """Return the protocol class of one service. `direct` answers some requests without ASGI."""
     members: dict[str, Any] = {"shared": Waiting(limits), "direct": staticmethod(direct) if direct is not None else None}
     return type("Bounded", (BoundedProtocol,), members)

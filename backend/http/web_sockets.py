@@ -1,6 +1,6 @@
-"""WebSockets of the service. No message delays the others, and a bad message costs no more than a line of the log.
+"""WebSockets of the service. No message delays other connections, and a bad message costs only a log line.
 
-For uvicorn. Its protocol reads all received frames at once, and logs a traceback if a text is not UTF-8.
+uvicorn's protocol would read all received frames at once, and log a traceback for a text that is not UTF-8.
 """
 
 from __future__ import annotations
@@ -10,36 +10,34 @@ import logging
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
 
-_PIECE = 4 * 1024  # bytes to read before others have their turn: at most seven hundred frames
-_MOST_FRAMES = 1_024  # of one message
+_PIECE = 4 * 1024  # bytes to parse before other connections are served; at most seven hundred frames
+_MOST_FRAMES = 1_024  # limit of frames in a message
 _log = logging.getLogger("headwater.api")
 
 
 class BoundedSocket(WebSocketsSansIOProtocol):
-    """uvicorn's protocol with these limits."""
+    """uvicorn's WebSocket protocol with these limits."""
 
     _unread: bytes = b""
     _is_reading = False
     _frames = 0
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes, and parse them piece by piece."""
+        """Parse the received bytes in pieces, so that other connections are served in between."""
         self._unread += data
         if not self._is_reading:
             self._read_piece()
 
     def handle_text(self, event: Frame) -> None:
-        """Begin a message."""
         self._frames = 1
         super().handle_text(event)
 
     def handle_bytes(self, event: Frame) -> None:
-        """Begin a message."""
         self._frames = 1
         super().handle_bytes(event)
 
     def handle_cont(self, event: Frame) -> None:
-        """Continue a message, which has a limited number of frames."""
+        """Continue a message. The number of its frames is limited."""
         self._frames += 1
         if self._frames > _MOST_FRAMES:
             self._refuse(CloseCode.POLICY_VIOLATION, f"a message has more than {_MOST_FRAMES} frames")
@@ -70,7 +68,6 @@ class BoundedSocket(WebSocketsSansIOProtocol):
             self.transport.resume_reading()
 
     def _refuse(self, code: CloseCode, reason: str) -> None:
-        """Close the connection, with one line of the log."""
         self.frames = []
         if self.close_sent:
             return

@@ -1,1 +1,1 @@
-"""The way of a document into the durable log: bodies, checks, and the log itself."""
+"""Accepts documents into the durable log: request bodies, checks, and the log itself."""

@@ -1,6 +1,6 @@
 """Delivers the spool of applications on this machine into the log without a service.
 
-For `headwater run` at its end, and for the service, which delivers for applications that died. The rules are those of
+`headwater run` uses it at its end, and the service for applications that died. The rules are those of
 HTTP delivery: an item is acknowledged after the log has it, and refused for good only if the same bytes could never
 be accepted.
 """
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 
 class LogDelivery:
-    """Takes items of a spool into one home's log, for one tenant.
-
-    `incoming` is a folder for segments on their way.
-    """
+    """Delivers items of a spool into one home's log, for one tenant. `incoming` is a folder for arriving segments."""
 
     def __init__(self, tenant: str, events: EventIntake, captures: CaptureIntake, incoming: Path, remote: Remote = NOWHERE) -> None:
         self._tenant = tenant
@@ -39,11 +36,11 @@ class LogDelivery:
         self._remote = remote
 
     def send(self, item: Item, folder: SpoolFolder) -> None:
-        """Take one item; returns when it is durable.
+        """Deliver one item. It is durable on return.
 
         Raises:
             UnavailableError: the log cannot be written now.
-            InvalidInputError: the item is refused for good, and kept as a dead letter.
+            InvalidInputError: the item is refused for good, and becomes a dead letter.
         """
         body = json.dumps(item.body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         if item.kind == "event":
@@ -78,8 +75,8 @@ class LogDelivery:
             self._captures.stage(self._tenant, str(item.body["capture"]), name, Path(file.name))
 
     def _segment(self, item: Item, folder: SpoolFolder, name: str) -> Any:
-        """A segment's bytes: below a root of remote storage as the root is reached, else as the application itself would read them."""
-        from headwater.spark_listener.delivery.http import open_segment  # OpenLineage's client loads with it
+        """Open a segment. Segments below a root of remote storage are read with the root's settings, others like the application."""
+        from headwater.spark_listener.delivery.http import open_segment  # imported late, because it loads OpenLineage's client
 
         if item.segments is None or not self._remote.covers(item.segments):
             return open_segment(item, folder, name)

@@ -1,4 +1,4 @@
-"""The entrance for documents of an intake. Intakes and requests to the service follow the same rules.
+"""Accepts documents of an intake, with the same rules as for requests to the service.
 
 A refused document becomes a dead letter, and the next document follows. If the log cannot be written, the intake waits here.
 """
@@ -13,12 +13,12 @@ from headwater.backend.ingest.intake.receive import EventIntake
 from headwater.backend.process.metrics import Metrics
 from headwater.errors import HeadwaterError, InvalidJsonError
 
-_PAUSE = 1.0  # seconds until a failed write is tried again
+_PAUSE = 1.0  # seconds between a failed write and the next attempt
 _log = logging.getLogger("headwater.intakes")
 
 
 class Door:
-    """The entrance for one intake, of one tenant. `longest` is the most bytes of a document."""
+    """Accepts the documents of one intake for one tenant. `longest` limits the bytes of a document."""
 
     def __init__(self, events: EventIntake, metrics: Metrics, stopping: Event, *, name: str, tenant: str, longest: int) -> None:
         self._events = events
@@ -29,7 +29,7 @@ class Door:
         self.longest = longest
 
     def take(self, bodies: Sequence[bytes]) -> bool:
-        """Make documents durable, or keep them as dead letters. Returns False if the service stops before all are stored."""
+        """Make documents durable, in the log or as dead letters. Returns False if the service stops before all are stored."""
         while True:
             try:
                 self._take(bodies)
@@ -43,7 +43,7 @@ class Door:
                 return False
 
     def refuse(self, body: bytes, why: str) -> bool:
-        """Keep as a dead letter a document that cannot even be submitted. Returns False as `take` does."""
+        """Store a document as a dead letter that cannot even be parsed. Returns False as `take` does."""
         error = InvalidJsonError(why, field="$")
         while True:
             try:

@@ -3,7 +3,7 @@
     path = "/var/log/lineage/events.jsonl"
 
 A line counts once its end is written. A file that is renamed within its folder (by log rotation) is read to its end before the new file. A
-truncated file is read from its beginning. The log notes the position up to which lines are durable, with a digest of the beginning of the
+truncated file is read from its beginning. The log stores the position up to which lines are durable, with a digest of the beginning of the
 file, so that another file at the same path is recognised.
 """
 
@@ -25,13 +25,13 @@ from headwater.errors import ConfigurationError, UnavailableError
 
 _WAIT = 0.2  # seconds
 _BYTES = 1 << 20  # bytes to read at once, unless a line is longer
-_AT_ONCE = 256  # lines to submit together: many short lines are read at once
+_AT_ONCE = 256  # limit of lines to submit together
 _GRACE = 5.0  # seconds for which a renamed file may still grow
 _HEAD = 4096  # bytes at the beginning that identify a file
 
 
 class FileIntake:
-    """An intake for one file (see the module's docstring). The file belongs to one machine, so progress is noted by host name."""
+    """An intake for one file (see the module's docstring). The file belongs to one machine, so progress is recorded by host name."""
 
     def __init__(self, settings: IntakeSettings) -> None:
         require_known(settings, {"path"})
@@ -74,7 +74,7 @@ class FileIntake:
         return None
 
     def _read(self, file: BinaryIO, noted: dict[str, object], around: Surroundings, *, is_old: bool) -> None:
-        """Read a file until another file is next."""
+        """Read a file until the next file must be read."""
         self._at = int(str(noted["offset"])) if noted and _is_the_one(file, noted) else 0
         skipping, quiet_since = False, time.monotonic()
         while not around.stopping.is_set():
@@ -83,7 +83,7 @@ class FileIntake:
             if len(content) == _BYTES and b"\n" not in content:
                 content += file.read(max(0, around.door.longest + 1 - _BYTES))
             if (end := content.rfind(b"\n") + 1) == 0 and len(content) > around.door.longest:
-                # A longer line is never read: it is reported once and skipped.
+                # A longer line is never read. It is reported once and skipped.
                 if not skipping and not around.door.refuse(content[:_BYTES], f"A line has more than {around.door.longest:,} bytes."):
                     return
                 skipping, end = True, len(content)
@@ -100,7 +100,7 @@ class FileIntake:
             skipping, quiet_since = False, time.monotonic()
 
     def _take(self, file: BinaryIO, lines: list[bytes], around: Surroundings, *, first: int) -> bool:
-        """Submit lines from number `first` on, and note that all were read. Returns False if the service stops."""
+        """Submit lines from number `first` on, and record all of them as read. Returns False if the service stops."""
         for begin in range(0, len(lines), _AT_ONCE):
             group = lines[begin : begin + _AT_ONCE]
             if not around.door.take([line for line in group[first if begin == 0 else 0 :] if line.strip()]):
@@ -109,7 +109,7 @@ class FileIntake:
         return True
 
     def _has_ended(self, file: BinaryIO, rest: bytes, around: Surroundings, *, is_old: bool, is_quiet: bool) -> bool:
-        """Whether a file is complete: it was truncated, or another file replaced it."""
+        """Whether reading of a file must end, because it was truncated or another file replaced it."""
         status = os.fstat(file.fileno())
         if status.st_size < self._at:
             self._at = 0
@@ -121,7 +121,7 @@ class FileIntake:
             is_there = True  # the new file does not exist yet
         if (is_there and not is_old) or not is_quiet:
             return False
-        if rest and not around.door.take([rest]):  # a last line without an end: nobody will append to this file
+        if rest and not around.door.take([rest]):  # a last line without an end counts, because nobody will append to this file
             return True
         self._note(file, len(rest), around, ended=True)
         return True
@@ -134,7 +134,7 @@ class FileIntake:
 
 
 def _opened(path: Path) -> BinaryIO:
-    """Open a regular file. Pipes are refused, because opening one waits for the other end."""
+    """Open a regular file. Pipes are refused, because opening a pipe may block."""
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0)
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -143,7 +143,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _is_the_one(file: BinaryIO, noted: dict[str, object]) -> bool:
-    """Whether a file is the noted one, and has not been truncated since."""
+    """Whether a file is the recorded one, and has not been truncated since."""
     status, head = os.fstat(file.fileno()), int(str(noted["head"]))
     is_same = status.st_ino == noted["inode"] and status.st_size >= int(str(noted["offset"])) and not noted.get("ended")
     return is_same and _digest(file, head) == noted["digest"]

@@ -3,11 +3,11 @@
     servers = "broker.example.com:9092"
     topics = ["openlineage"]
     group = "headwater"                    # the default
-    from = "earliest"                      # or "latest": where a group begins that has read nothing
+    from = "earliest"                      # or "latest": where a new group begins
     protocol, mechanism, user, password, ca
 
-An offset is committed when all messages before it are durable. So a message is read at least once, and the log keeps it once. Errors of
-librdkafka are logged by code alone: their texts may contain anything.
+An offset is committed after all messages before it are durable. A message is therefore read at least once, and the log stores it once.
+Only the codes of librdkafka's errors are logged, because their texts may contain anything.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _OPTIONS = {
     "ca": "ssl.ca.location",
 }
 _AT_ONCE = 256  # messages per commit
-_LONGEST_MS = 300_000  # how long a batch may wait for the log before the group continues without this member
+_LONGEST_MS = 300_000  # time that a batch may wait for the log; then the group continues without this member
 _WAIT = 0.5  # seconds
 _LAG_EVERY = 5.0
 _log = logging.getLogger("headwater.intakes.kafka")
-_SILENT = logging.getLogger("headwater.kafka.client")  # librdkafka repeats every few seconds that a broker is down
+_SILENT = logging.getLogger("headwater.kafka.client")  # librdkafka logs a missing broker every few seconds
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
@@ -84,7 +84,9 @@ class KafkaIntake:
                 for message in messages:
                     if (error := message.error()) is not None:
                         raise UnavailableError(f"Kafka does not give what intake {self.name} reads: {error.name()}.")
-                bodies = [value for message in messages if isinstance(value := message.value(), bytes)]  # otherwise it is a tombstone
+                bodies = [
+                    value for message in messages if isinstance(value := message.value(), bytes)
+                ]  # a message without a value is a tombstone
                 if not messages or not around.door.take(bodies):
                     continue
                 self._commit(consumer)
@@ -106,7 +108,6 @@ class KafkaIntake:
             _log.info("intake %s: what was read is not noted (%s), and is read once more", self.name, _code(error))
 
     def _look(self, consumer: Consumer) -> None:
-        """Measure the lag of this member's partitions."""
         from confluent_kafka import KafkaException
 
         if time.monotonic() < self._lag_due:

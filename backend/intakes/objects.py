@@ -1,11 +1,11 @@
 """Events from the objects below a prefix of an object store: JSON lines, or one document or array if the name ends with .json.
 
     url = "s3://lake/events"               # below a root of storage.toml, which has endpoint and credentials
-    seconds = 10                           # between looks, the default
+    seconds = 10                           # between two listings, the default
 
-An object whose name ends with .gz is decompressed. An object is read once, as a whole, and again after it is replaced; progress is noted by
-name and tag. Nothing is deleted: use a lifecycle rule of the bucket, because each look lists all objects. Only one replica looks at a time.
-An unreadable object is reported, and tried again after all others; the same holds for an object whose name fits in no request.
+An object whose name ends with .gz is decompressed. An object is read once, as a whole, and again after it is replaced. Progress is recorded
+by name and tag. Nothing is deleted: use a lifecycle rule of the bucket, because each listing lists all objects. One replica at a time
+lists them. An object that cannot be read, or whose name is too long for a request, is reported, and tried again after all others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headwater.graph.storage.protocol import Stat
 _LEASE = 60.0  # seconds
 _PART = 4 << 20
 _AT_ONCE = 256  # documents
-_SETTLED = 5000  # milliseconds until a replaced object surely has another time, because times have a resolution of a second
+_SETTLED = 5000  # milliseconds after which a replaced object has another time for certain; times are in seconds
 
 
 class ObjectsIntake:
@@ -40,7 +40,7 @@ class ObjectsIntake:
         self._seconds = float(seconds)
         self._lag: int | None = None
         self._seen: dict[str, Stat] = {}  # objects listed without a tag that were already checked
-        self._refused: set[tuple[str, str]] = set()  # unreadable objects, by name and tag: they come last
+        self._refused: set[tuple[str, str]] = set()  # unreadable objects, by name and tag, which are read last
 
     def run(self, around: Surroundings) -> None:
         place = around.remote.folder(self._url)
@@ -109,7 +109,7 @@ class ObjectsIntake:
 
 
 def _documents(parts: Iterator[bytes], longest: int, *, is_whole: bool) -> Iterator[bytes]:
-    """Return the documents of an object. A document above the limit is cut to one byte more, so that it is refused."""
+    """Yield the documents of an object. A document above the limit is cut to one byte more, so that it is refused."""
     rest, skipping = b"", False
     for part in parts:
         rest += part

@@ -1,7 +1,7 @@
-"""The interface of an intake: it reads documents from one place while the service runs.
+"""The interface of an intake, which reads documents from one source while the service runs.
 
-An intake must never lose a document, never stop because of a bad one, and never note progress before documents are durable. An intake may
-raise any error that stops it: it is started again, from the noted progress.
+An intake must never lose a document, never stop because of a bad one, and never record progress before documents are durable. An intake may
+raise any error that stops it: it is started again, from the recorded progress.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IntakeSettings:
-    """One table of `intakes.toml`. `options` may contain secrets: they are never shown."""
+    """One table of `intakes.toml`. `options` may contain secrets, and are never shown."""
 
     kind: str
     name: str
@@ -30,7 +30,7 @@ class IntakeSettings:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The environment of an intake. `remote` are the roots of remote storage. The intake must stop soon after `stopping` is set."""
+    """The environment of an intake. `remote` has the roots of remote storage. The intake must stop soon after `stopping` is set."""
 
     log: IngestLog
     door: Door
@@ -48,7 +48,7 @@ class Intake(Protocol):
         """Read until `around.stopping` is set.
 
         Raises:
-            HeadwaterError: the intake cannot continue now. Documents without noted progress are read again.
+            HeadwaterError: the intake cannot continue now. Documents without recorded progress are read again.
         """
 
     def lag(self) -> int | None:

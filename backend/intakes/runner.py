@@ -1,4 +1,4 @@
-"""Runs the intakes of a service, each on a separate thread, from start to stop. Failures are logged, and the intake starts again."""
+"""Runs the intakes of a service, each on a separate thread. Failures are logged, and the intake starts again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headwater.backend.home.settings import Settings
     from headwater.backend.workspace import Workspace
 
-_PAUSE = 2.0  # seconds until a failed intake starts again
+_PAUSE = 2.0  # seconds between a failure of an intake and its next start
 _log = logging.getLogger("headwater.intakes")
 
 
@@ -26,7 +26,7 @@ def intakes_of(settings: Settings) -> Sequence[Intake]:
     """Return the intakes in the settings.
 
     Raises:
-        ConfigurationError: their file is invalid.
+        ConfigurationError: the file of the intakes is invalid.
     """
     return read_intakes(_file(settings))
 
@@ -58,7 +58,7 @@ class Intakes:
 
     @property
     def waiting(self) -> str:
-        """Return the stopped intakes for `/readyz`, which is public, or "ok"."""
+        """Return the failed intakes for `/readyz`, which is public, or "ok"."""
         return "; ".join(f"{name} waits: the service's log says why" for name in sorted(self._faults)) or "ok"
 
     def start(self) -> None:
@@ -66,7 +66,7 @@ class Intakes:
             thread.start()
 
     def stop(self) -> None:
-        """Stop after the current documents."""
+        """Stop all intakes after their current documents."""
         self._stopping.set()
         for thread in self._threads:
             thread.join()
@@ -88,7 +88,7 @@ class Intakes:
                 self._faults[intake.name] = logged = fault
                 self._stopping.wait(_PAUSE)
                 self._faults.pop(intake.name)
-            else:  # everything was read, for now
+            else:  # everything was read
                 self._stopping.wait(_PAUSE)
 
 

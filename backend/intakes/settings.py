@@ -28,7 +28,7 @@ from headwater.backend.home.default_settings import DEFAULT_TENANT
 from headwater.backend.intakes.protocol import Intake, IntakeSettings
 from headwater.errors import ConfigurationError
 
-# The module and the class of each kind.
+# The module and the class for each kind.
 KINDS = {
     "kafka": ("headwater.backend.intakes.kafka", "KafkaIntake"),
     "file": ("headwater.backend.intakes.file", "FileIntake"),
@@ -38,7 +38,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 def read_intakes(path: Path) -> tuple[Intake, ...]:
-    """Return the intakes in a file, or none without a file.
+    """Read the intakes in a file. A missing file has none.
 
     Raises:
         ConfigurationError: the file is unreadable or has invalid content. The message never includes values from the file.
@@ -62,7 +62,6 @@ def read_intakes(path: Path) -> tuple[Intake, ...]:
 
 
 def text_of(settings: IntakeSettings, name: str, default: str | None = None) -> str:
-    """Return an option that must be a text."""
     value = settings.options.get(name, default)
     if not isinstance(value, str) or not value:
         raise ConfigurationError(f"The intake {settings.name} needs {name}, a text.")
@@ -70,7 +69,6 @@ def text_of(settings: IntakeSettings, name: str, default: str | None = None) -> 
 
 
 def require_known(settings: IntakeSettings, known: set[str]) -> None:
-    """Refuse options that a kind does not have."""
     if odd := sorted(settings.options.keys() - known):
         raise ConfigurationError(f"The intake {settings.name} states {odd[0]}.", hint=f"It may state {', '.join(sorted(known))}.")
 

@@ -1,1 +1,1 @@
-"""The care of a home: soundness checks, repair, backup, pruning and diagnosis."""
+"""Maintenance of a home: checks of its files, repair, backup, pruning and diagnosis."""

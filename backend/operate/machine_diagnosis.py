@@ -1,6 +1,6 @@
-"""The parts that Headwater needs on this machine, present and missing.
+"""Checks for the software and files that Headwater needs on this machine.
 
-For `headwater doctor`, on a laptop and on a cluster's node. The module uses the standard library alone, because it
+`headwater doctor` runs the checks, on a laptop and on a cluster's node. The module uses the standard library only, because it
 must work if nothing else does. It never changes anything.
 """
 
@@ -42,7 +42,7 @@ _SERVER = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`state` is ok, note (works without) or bad; `advice` says what to do."""
+    """The result of one check. `state` is ok, note (optional) or bad; `advice` tells the user what to do."""
 
     check: str
     state: str
@@ -51,7 +51,7 @@ class Finding:
 
 
 def diagnose(home: str | os.PathLike[str] | None = None) -> list[Finding]:
-    """Look at everything, in the order in which one would set it up."""
+    """Run all checks, in the order of a setup."""
     place = Home.at(home)
     return [_versions(), _java(), _pyspark(), _server(), *_home(place), _disk(place.path), _service(place)]
 
@@ -73,7 +73,7 @@ def _java() -> Finding:
         return Finding("java", "bad", f"{java}: {error}", advice)
     found = re.search(r'version "(\d+)(?:\.(\d+))?', output)
     major = int(found[1]) if found else 0
-    major = int(found[2]) if found and major == 1 and found[2] else major  # 1.8 is 8
+    major = int(found[2]) if found and major == 1 and found[2] else major  # Java 1.8 is Java 8
     line = next((line for line in output.splitlines() if "version" in line), "it says no version")
     detail = f"{line} ({java})"
     if major < _JAVA[0]:
@@ -136,7 +136,7 @@ def _service(home: Home) -> Finding:
         return Finding(
             "service", "note", "none runs on this home, and HEADWATER_URL is not set", "None is needed; `headwater serve` starts one."
         )
-    # A proxy of the environment must not see loopback traffic.
+    # Proxies in the environment must not see loopback traffic.
     request = Request(f"{url.rstrip('/')}/readyz")  # noqa: S310 - the address is the user's own
     try:
         with build_opener(ProxyHandler({})).open(request, timeout=5) as response:

@@ -1,7 +1,7 @@
-"""The state of a running service, seen from outside through its endpoints.
+"""Checks a running service from outside, through its endpoints.
 
-For `headwater doctor --service`. The module uses the standard library alone, never changes anything, and shows no key
-to an address that is not the user's own.
+`headwater doctor --service` runs the checks. The module uses the standard library only, never changes anything, and sends no key
+to an address that does not belong to the user.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from headwater.backend.home.folder import Home
 from headwater.backend.operate.machine_diagnosis import Finding
 
 _SECONDS = 10
-_LAG = 10_000  # entries; the chart's alert rules have the same bound
+_LAG = 10_000  # in entries; the alert rules of the Helm chart have the same limit
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-# A service answers without these, and says what is missing.
+# A service can answer without these, and reports what is missing.
 _BORNE = frozenset({"associations", "segments", "intakes", "replicas", "audit_copy", "quarantine"})
 _ADVICE = {
     "log": "headwater store check, then headwater store repair.",
@@ -41,7 +41,7 @@ _ADVICE = {
 
 
 def diagnose_service(home: str | os.PathLike[str] | None = None) -> list[Finding]:
-    """Look at the service that `HEADWATER_URL` names, else at the one that runs on the home."""
+    """Check the service in `HEADWATER_URL`, or else the service that runs on the home."""
     place = Home.at(home)
     record = place.service()
     url = (os.environ.get("HEADWATER_URL") or (record.url if record else "")).rstrip("/")
@@ -69,7 +69,7 @@ def _checks(checks: Mapping[str, Any], status: int) -> Iterator[Finding]:
     for name, stated in checks.items():
         text = str(stated)
         fine = text == "ok" or (name == "projector" and not text.startswith(("failed", "behind"))) or (name == "intakes" and not stated)
-        is_borne = name in _BORNE or (name == "projector" and text.startswith("behind"))  # the service does its work for all other tenants
+        is_borne = name in _BORNE or (name == "projector" and text.startswith("behind"))  # the service still works for all other tenants
         state = "ok" if fine else "note" if is_borne else "bad"
         yield Finding(name, state, text or "ok", "" if fine else _ADVICE.get(name, "headwater store check names the files."))
     if status != 200 and all(str(stated) == "ok" for stated in checks.values()):
@@ -112,7 +112,7 @@ def _exposed(url: str) -> Iterator[Finding]:
 
 
 class _Stays(HTTPRedirectHandler):
-    """Follows no redirect: the key would be shown to wherever it leads."""
+    """Follows no redirect, because the key would be sent to its target."""
 
     def redirect_request(self, *_: object, **__: object) -> None:
         return None
@@ -121,7 +121,7 @@ class _Stays(HTTPRedirectHandler):
 def _get(url: str, key: str | None = None) -> tuple[int, str]:
     request = Request(url, headers={"Authorization": f"Bearer {key}"} if key else {})  # noqa: S310 - the address is the user's own
     try:
-        # A proxy of the environment must not see loopback traffic.
+        # Proxies in the environment must not see loopback traffic.
         with build_opener(ProxyHandler({}), _Stays()).open(request, timeout=_SECONDS) as response:
             return int(response.status), response.read().decode("utf-8", "replace")
     except HTTPError as error:

@@ -1,1 +1,1 @@
-"""Child processes that can be ended: at a deadline, when the caller leaves, or at a memory limit; and logs, measures and traces."""
+"""Child processes that can be ended (at a deadline, when the caller leaves, or at a memory limit), and logs, metrics and traces."""

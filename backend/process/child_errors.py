@@ -1,4 +1,4 @@
-"""Reasons why a question has no answer."""
+"""Errors of queries that end without an answer."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from headwater.errors import HeadwaterError
 
 
 class QuestionEndedError(HeadwaterError):
-    """The question was ended because it exceeded its deadline or its memory limit."""
+    """A query was ended because it exceeded its deadline or its memory limit."""
 
 
 class TooManyQuestionsError(HeadwaterError):
-    """A caller has too many waiting questions."""
+    """A caller has too many waiting queries."""
 
     transient = True

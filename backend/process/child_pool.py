@@ -1,8 +1,8 @@
-"""A few processes, and the turns of their users.
+"""A pool of child processes, whose users take turns.
 
-For questions and for bodies. Work ends with its reply, at its deadline, or when its caller leaves. Its process is then asked to give up,
-and is ended and replaced if it does not within a second. Processes start on demand and stay warm. The first free one is used, so that a
-single caller meets the same warm process. All methods are for the service's event loop.
+Queries and request bodies use it. Work ends with its reply, at its deadline, or when its caller leaves. Its process is then asked to stop,
+and is killed and replaced if it does not stop within a second. Processes start on demand and are reused. The first free one is used, so
+that a single caller always gets the same warm process. All methods run on the service's event loop.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _log = logging.getLogger("headwater.processes")
 
 
 class ProcessPool(Generic[P]):
-    """Processes, one for each place of `turns`. `start` makes one; `purpose` is for the log."""
+    """A pool with one process for each place of `turns`. `start` starts a process; `purpose` is for the log."""
 
     def __init__(self, turns: Turns, start: Callable[[], Awaitable[P]], purpose: str) -> None:
         self.turns = turns
         self._start = start
         self._purpose = purpose
         self._processes: list[P | None] = [None] * turns.places
-        self._starts: dict[int, asyncio.Task[P]] = {}  # by place
+        self._starts: dict[int, asyncio.Task[P]] = {}  # starting processes by place
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
     def warm(self, count: int = 1) -> None:
-        """Start the first processes, so that the first callers need not wait for them."""
+        """Start the first processes in advance, so that the first callers need not wait."""
         for place in range(count):
             self._later(self._process(place))
 
@@ -45,11 +45,10 @@ class ProcessPool(Generic[P]):
 
     @property
     def pids(self) -> list[int]:
-        """The ids of the processes."""
         return [process.pid for process in self._processes if process is not None]
 
     async def started(self, caller: Caller, place: int) -> P:
-        """The process of a caller's place. If it cannot start, the place is given back."""
+        """Return the process of a caller's place. If it cannot start, the place is released."""
         try:
             return await self._process(place)
         except BaseException:
@@ -57,7 +56,7 @@ class ProcessPool(Generic[P]):
             raise
 
     def leave(self, caller: Caller, place: int, process: P, reply: Reply | None) -> None:
-        """Give a place back: at once after a reply, else when its process can take work again."""
+        """Release a place: immediately after a reply, else when its process can take work again."""
         if self._is_closed:
             return
         if reply is None:
@@ -68,7 +67,6 @@ class ProcessPool(Generic[P]):
             self.turns.give_back(caller, place)
 
     async def close(self) -> None:
-        """End all processes."""
         self._is_closed = True
         tasks = [*self._tasks, *self._starts.values()]
         for task in tasks:
@@ -85,7 +83,7 @@ class ProcessPool(Generic[P]):
         if (start := self._starts.get(place)) is None:
             start = self._starts[place] = asyncio.ensure_future(self._start_at(place))
             start.add_done_callback(partial(self._started, place))
-        return await asyncio.shield(start)  # a caller that leaves does not end it: others may wait for it
+        return await asyncio.shield(start)  # a caller that leaves does not cancel the start, because others may wait for it
 
     async def _start_at(self, place: int) -> P:
         self._processes[place] = None
@@ -95,7 +93,7 @@ class ProcessPool(Generic[P]):
     def _started(self, place: int, start: asyncio.Task[P]) -> None:
         del self._starts[place]
         if not start.cancelled():
-            start.exception()  # every waiting caller has it, too
+            start.exception()  # every waiting caller gets this error, too
 
     async def _give_up(self, caller: Caller, place: int, process: P) -> None:
         if await process.give_up():

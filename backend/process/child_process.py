@@ -16,12 +16,12 @@ from headwater.backend.process.child_errors import QuestionEndedError
 from headwater.backend.process.messages import LENGTH, packed, unpacked
 
 _START_SECONDS = 60.0
-_INLINE = 1 << 20  # bytes of a reply to unpack at once; a larger one is unpacked in a thread
+_INLINE = 1 << 20  # larger replies are unpickled in a thread
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a document, or a line of a job's progress. A reply follows the last one."""
+    """A part of a document, or a line of a job's progress. A reply follows the last part."""
 
     number: int
     chunk: bytes
@@ -29,7 +29,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The end of a piece of work: its answer, or the error. `wanted` are tables that took the process long to find again."""
+    """The end of a piece of work: the answer, or the error. `wanted` are tables that took long to compute."""
 
     number: int
     answer: Any = None
@@ -38,7 +38,7 @@ class Reply:
 
 
 class ChildProcess(ABC):
-    """One process. Its pool gives it one piece of work at a time."""
+    """One process of a pool. Its pool gives it one piece of work at a time."""
 
     patience = 1.0
     """Seconds in which it leaves what it is at, or it is replaced."""
@@ -48,8 +48,8 @@ class ChildProcess(ABC):
 
     @classmethod
     async def start(cls, module: str, first: object, *arguments: str) -> Self:
-        """Start a module as a process, send it the first message, and wait until it can work."""
-        # A separate session: a terminal's interrupt goes to the service, which then ends this process.
+        """Start a module as a process, send it the first message, and wait until it is ready."""
+        # A separate session, because an interrupt of the terminal must reach only the service, which then ends this process.
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", module, *arguments,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
@@ -66,21 +66,20 @@ class ChildProcess(ABC):
 
     @property
     def pid(self) -> int:
-        """Its process id."""
         return self._process.pid
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can take work. The machine ends it first if memory runs out."""
+        """Whether the process can take work. The operating system may have killed it to free memory."""
         assert self._process.stdout is not None  # noqa: S101 - it was made with a pipe
         return self._process.returncode is None and not self._process.stdout.at_eof()
 
     @abstractmethod
     async def interrupt(self) -> None:
-        """Ask it to leave its work."""
+        """Ask the process to stop its work."""
 
     async def give_up(self) -> bool:
-        """Let it leave its work. Return whether it can take the next."""
+        """Ask the process to stop its work. Returns whether it is ready for other work."""
         try:
             async with asyncio.timeout(self.patience):
                 await self.interrupt()
@@ -90,18 +89,16 @@ class ChildProcess(ABC):
         return True
 
     def signal(self, number: int) -> None:
-        """Send it a signal, if it lives."""
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.send_signal(number)
 
     def kill(self) -> None:
-        """End it at once."""
         if self._process.returncode is None:
             self._process.kill()
 
     async def close(self) -> None:
-        """End it, and wait until its pipes are closed."""
+        """Kill the process, and wait until its pipes are closed."""
         self.kill()
         assert self._process.stdin is not None  # noqa: S101 - it was made with pipes
         assert self._process.stdout is not None  # noqa: S101
@@ -124,16 +121,16 @@ class ChildProcess(ABC):
             raise _ended() from error
 
     async def reply(self) -> Reply:
-        """The reply to its work, without the parts before it. Raises like `message`."""
+        """Return the reply, and skip the parts before it. Raises like `message`."""
         while isinstance(message := await self.message(), Part):
             pass
         return message
 
     async def message(self) -> Part | Reply:
-        """The next message.
+        """Return the next message.
 
         Raises:
-            QuestionEndedError: the process ended without one.
+            QuestionEndedError: the process ended without a message.
         """
         assert self._process.stdout is not None  # noqa: S101 - it was made with a pipe
         try:
@@ -146,15 +143,15 @@ class ChildProcess(ABC):
 
 
 def give_way(more: int) -> None:
-    """Let the service run first if both want the processor."""
+    """Lower the priority of this process, so that the service runs first."""
     with suppress(OSError):
         os.nice(more)
-        # Linux may compare sessions first, and processes only within a session; this one has a separate session.
+        # Linux may share the processor among sessions first, and this process has its own session.
         Path("/proc/self/autogroup").write_text(str(os.nice(0)), encoding="ascii")
 
 
 def limit_memory(more: int) -> None:
-    """Limit the address space of this process to `more` bytes above the present, and let the machine end it first if memory runs out."""
+    """Limit the address space of this process to `more` bytes above the present. Linux kills this process first if memory runs out."""
     import resource
 
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])

@@ -1,7 +1,7 @@
 """The service's log lines: structured, on standard error, with their request id.
 
-Each line costs a system call, and hundreds of requests a second have one each. So the lines of some milliseconds are written together. A
-warning or error is written at once, with all lines before it.
+Each write costs a system call, and hundreds of requests a second have one line each. The lines of some milliseconds are therefore written
+together. A warning or error is written immediately, with all lines before it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any, TextIO
 
 import structlog
 
-REQUESTS = "headwater.request"  # the logger of the lines of requests
-_PLAIN_PATH = re.compile(r"[A-Za-z0-9/_.~%-]*")  # all letters are written unchanged
+REQUESTS = "headwater.request"  # the logger of requests
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9/_.~%-]*")  # paths that are written without escapes
 _GATHERED = 0.02  # seconds
 _configured: tuple[str, str] | None = None
 _request_line: Callable[[str, str, str, int, float], None] | None = None
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all except tabs and line ends
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all control characters except tabs and line ends
 
 
 def configure(level: str, form: str) -> None:
-    """Send the lines of structlog and of the standard library (uvicorn, GraphQL) to one place. `form` is `console` or `json`."""
+    """Send the log lines of structlog and of the standard library (uvicorn, GraphQL) to standard error. `form` is `console` or `json`."""
     global _configured  # noqa: PLW0603 - the set-up is the process's, as that of the standard library is
     _configured = (level, form)
     shared: list[Any] = [
@@ -60,18 +60,18 @@ def configure(level: str, form: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    # Requests have their own lines, with ids; uvicorn's would hold query strings.
+    # Requests have their own lines, with ids. uvicorn's lines would contain query strings.
     logging.getLogger("uvicorn.access").disabled = True
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
 
 def configured() -> tuple[str, str] | None:
-    """The configured level and form, for child processes that log next to this one."""
+    """Return the configured level and form, for child processes."""
     return _configured
 
 
 def write_request(request_id: str, method: str, path: str, status: int, milliseconds: float) -> bool:
-    """Write the line of a request like structlog, in a fifth of the time. Return False if structlog must do it."""
+    """Write the line of a request in structlog's form, five times as fast. Returns False if structlog must do it."""
     if _request_line is None or _PLAIN_PATH.fullmatch(path) is None:
         return False
     _request_line(request_id, method, path, status, milliseconds)
@@ -103,7 +103,7 @@ class _Gathered(logging.StreamHandler[TextIO]):
         Thread(target=self._run, name="headwater-log-lines", daemon=True).start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take a line. The caller holds the handler's lock."""
+        """Write a record. The caller holds the handler's lock."""
         try:
             self.write(self.format(record))
             if record.levelno >= logging.WARNING:
@@ -112,7 +112,6 @@ class _Gathered(logging.StreamHandler[TextIO]):
             self.handleError(record)
 
     def write(self, line: str) -> None:
-        """Write a line soon."""
         with self.lock or nullcontext():
             self._lines.append(line + self.terminator)
             is_first = len(self._lines) == 1
@@ -137,7 +136,7 @@ class _Gathered(logging.StreamHandler[TextIO]):
 
 
 def _harmless(_logger: Any, _method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Remove control characters: a requested path must not control the terminal of a reader."""
+    """Escape control characters, because a requested path must not control the terminal of a reader."""
     for name, value in entry.items():
         if isinstance(value, str):
             entry[name] = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", value)

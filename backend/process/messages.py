@@ -13,18 +13,18 @@ LENGTH = struct.Struct(">Q")
 
 
 def packed(message: object) -> bytes:
-    """The bytes of a message."""
+    """Return the bytes of a message, with the length."""
     body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(body)) + body
 
 
 def unpacked(body: bytes) -> Any:
-    """The message of bytes without their length."""
+    """Return the message in bytes without the length."""
     return pickle.loads(body)  # noqa: S301 - from our own process, see above
 
 
 def read(stream: BinaryIO) -> Any | None:
-    """The next message of a blocking stream; None at its end."""
+    """Read the next message of a blocking stream. Returns None at the end of the stream."""
     head = stream.read(LENGTH.size)
     if len(head) < LENGTH.size:
         return None

@@ -1,4 +1,4 @@
-"""Measures of the service for Prometheus. Labels hold routes and reasons, never names of users' things."""
+"""Metrics of the service for Prometheus. Labels contain routes and reasons, never names of users' data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from prometheus_client.exposition import generate_latest
 
 
 class Metrics:
-    """The measures of one service, in a registry of their own."""
+    """The metrics of one service, in a separate registry."""
 
     def __init__(self) -> None:
         registry = CollectorRegistry()
@@ -45,7 +45,7 @@ class Metrics:
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
         )  # fmt: skip
 
-        self._kinds: dict[tuple[str, str, int], Histogram] = {}  # a lookup by labels takes longer than the count
+        self._kinds: dict[tuple[str, str, int], Histogram] = {}  # a cache, because a lookup by labels takes longer than the count
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request by its method, the pattern of its route and its outcome."""
@@ -62,9 +62,9 @@ class Metrics:
                 counter.inc(events)
 
     def asked(self, outcome: str, seconds: float) -> None:
-        """Count a question about records: `outcome` is answered, refused or ended."""
+        """Count a query about records. `outcome` is answered, refused or ended."""
         self._questions.labels(outcome).observe(seconds)
 
     def exposition(self) -> bytes:
-        """The measures in Prometheus' text format."""
+        """Return the metrics in Prometheus' text format."""
         return generate_latest(self._registry)

@@ -1,7 +1,7 @@
-"""Keeps pandas out of a process that does not need it.
+"""Prevents the import of pandas in a process that does not need it.
 
 If pandas is installed, pyarrow imports it to recognize pandas' lists, which takes half a second of processor time and 60 MB of memory. Only
-for processes of Headwater itself, because a user's program may need pandas.
+processes of Headwater itself may use this module, because a user's program may need pandas.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import ModuleType
 
 
 class _NoPandas:
-    """The first finder, which refuses pandas."""
+    """The first import finder, which refuses pandas."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:  # noqa: ARG004  # the import system's
@@ -23,5 +23,5 @@ class _NoPandas:
 
 
 def without_pandas() -> None:
-    """From now on, an import of pandas fails as if it were not installed."""
+    """Make every later import of pandas fail as if it were not installed."""
     sys.meta_path.insert(0, _NoPandas)

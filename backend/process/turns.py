@@ -1,7 +1,7 @@
-"""A few places, and the turns of tenants and callers to use them.
+"""A fair queue: tenants and their callers take turns to use a limited number of places.
 
-For questions and for jobs of several tenants. A free place goes to the tenant with the fewest places that has waited longest, however much
-the others ask. Within a tenant its callers take turns in the same way.
+A free place goes to the tenant with the fewest places that has waited longest, however many requests
+other tenants send. Within a tenant, callers take turns in the same way.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class _Waiting:
 
 
 class Turns:
-    """Gives out the places 0 … `places` − 1.
+    """Assigns the places 0 … `places` − 1.
 
-    A caller has at most `each` of them at a time, and at most `waiting` waiting questions. Once a second tenant has asked, or from the
-    beginning (`keeps_one`), no tenant has all places, unless there is only one. Messages name the waiting work `what`.
+    A caller has at most `each` of them at a time, and at most `waiting` waiting queries. Once a second tenant has asked, or from the
+    beginning (`keeps_one`), no tenant gets all places, unless there is only one. Error messages name the waiting work `what`.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class Turns:
         self._of_tenant: Counter[str] = Counter()
         self._waiting: list[_Waiting] = []
         self._clock = count(1)
-        self._served: dict[str | Caller, int] = {}  # the last turn of a tenant or caller
+        self._served: dict[str | Caller, int] = {}  # number of the last turn of a tenant or caller
         self._tenants: set[str] = set()
 
     async def take(self, caller: Caller, patience: float | None) -> int:
-        """Wait for a place: the first free one, because it is the warmest.
+        """Wait for a place. The first free one is used, because its process is the warmest.
 
         Raises:
-            TooManyQuestionsError: the caller has too many waiting questions.
+            TooManyQuestionsError: the caller has too many waiting queries.
             UnavailableError: no place became free in `patience` seconds.
         """
         if sum(one.caller == caller for one in self._waiting) >= self._most:
@@ -81,7 +81,7 @@ class Turns:
         except BaseException as error:
             if waiting in self._waiting:
                 self._waiting.remove(waiting)
-            elif waiting.place.done() and not waiting.place.cancelled():  # given at the moment when the caller left
+            elif waiting.place.done() and not waiting.place.cancelled():  # the place was assigned at the moment when the caller left
                 self.give_back(caller, waiting.place.result())
             if isinstance(error, TimeoutError):
                 raise UnavailableError(f"The service is busy with other {self._what}.", hint="Try again.") from None
@@ -89,22 +89,20 @@ class Turns:
 
     @property
     def count_waiting(self) -> int:
-        """Number of waiting questions."""
         return len(self._waiting)
 
     @property
     def next_place(self) -> int | None:
-        """The next caller's place; None if none is free."""
+        """Return the next caller's place, or None if none is free."""
         return self._free[0] if self._free else None
 
     @property
     def count_at_work(self) -> int:
-        """Number of used places."""
         return self.places - len(self._free)
 
     @property
     def overdue_seconds(self) -> float:
-        """Seconds that a tenant without a place has waited: it does not wait for its own work."""
+        """Return how many seconds a tenant without any place has waited, which cannot be caused by its own work."""
         since = [waiting.since for waiting in self._waiting if not self._of_tenant[waiting.caller.tenant]]
         return time.monotonic() - min(since) if since else 0.0
 
@@ -121,7 +119,7 @@ class Turns:
 
     def _give_out(self) -> None:
         while self._free and (ready := [waiting for waiting in self._waiting if self._may_begin(waiting)]):
-            waiting = min(ready, key=self._rank)  # of equals, the first one
+            waiting = min(ready, key=self._rank)  # the first one of equal rank
             caller = waiting.caller
             self._waiting.remove(waiting)
             self._at_work[caller] += 1

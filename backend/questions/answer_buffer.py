@@ -1,8 +1,8 @@
-"""Answers that wait for a slow reader: in memory while they are small, then in temporary files, so that their process is free.
+"""Buffers answers for slow readers, first in memory and then in temporary files, so that the process of an answer becomes free.
 
-For exports, because clients may read slowly. Parts that were read are removed. All answers share a limited disk space; a tenant may use
-half of it, and one answer a quarter. Beyond that, the maker of an answer waits for its reader. The files have no name, so nothing of them
-is left when the service ends. All methods are for the service's event loop.
+Exports use it, because clients may read slowly. Parts that were read are removed. All answers share a limited disk space; a tenant may use
+half of it, and one answer a quarter. Beyond that, the producer of an answer waits for its reader. The files have no name, so they
+vanish when the service ends. All methods run on the service's event loop.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from headwater.backend.process.child_errors import TooManyQuestionsError
 from headwater.backend.process.turns import Caller
 from headwater.errors import UnavailableError
 
-_IN_MEMORY = 256 * 1024  # bytes of one answer
-_PIECE = 256 * 1024  # bytes of a read
-_FILE = 8 * 1024 * 1024  # bytes of one file; files that were read are removed
-_OPEN = 32  # answers of one caller
+_IN_MEMORY = 256 * 1024  # limit of bytes of one answer in memory
+_PIECE = 256 * 1024  # bytes per read
+_FILE = 8 * 1024 * 1024  # bytes of one file, which is removed after it was read
+_OPEN = 32  # limit of open answers of one caller
 
 
 class WaitingAnswers:
-    """The waiting answers of a service, with at most `most_bytes` on disk."""
+    """The buffered answers of a service, with at most `most_bytes` on disk."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -37,14 +37,13 @@ class WaitingAnswers:
 
     @property
     def disk_bytes(self) -> int:
-        """Bytes of disk that all answers use."""
         return self._taken.total()
 
     def open(self, caller: Caller) -> WaitingAnswer:
-        """A new answer for a caller, who closes it.
+        """Return a new answer for a caller, who must close it.
 
         Raises:
-            TooManyQuestionsError: the caller does not read the answers that he has.
+            TooManyQuestionsError: the caller has too many unread answers.
         """
         if self._open[caller] >= _OPEN:
             raise TooManyQuestionsError(f"{_OPEN} of your exports are not read to their end.", hint="Read them, then ask again.")
@@ -52,13 +51,12 @@ class WaitingAnswers:
         return WaitingAnswer(self, caller)
 
     def closed(self, caller: Caller) -> None:
-        """Forget an answer."""
         self._open[caller] -= 1
         if not self._open[caller]:
             del self._open[caller]
 
     def take(self, tenant: str, of_answer: int, count: int) -> bool:
-        """Reserve `count` bytes of disk for an answer with `of_answer` bytes there. Return whether there is room."""
+        """Reserve `count` bytes of disk for an answer that has `of_answer` bytes there. Returns whether there is room."""
         most = self._most_bytes
         if of_answer + count > most // 4 or self._taken[tenant] + count > most // 2 or self.disk_bytes + count > most:
             return False
@@ -66,14 +64,14 @@ class WaitingAnswers:
         return True
 
     def give_back(self, tenant: str, count: int) -> None:
-        """Free disk space, and wake the waiting makers."""
+        """Release disk space, and wake the waiting producers."""
         self._taken[tenant] -= count
         if not self._taken[tenant]:
             del self._taken[tenant]
         self.changed()
 
     async def change(self) -> None:
-        """Wait until something has been read."""
+        """Wait until a reader has read something."""
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiting)
         try:
@@ -82,7 +80,6 @@ class WaitingAnswers:
             self._waiting.remove(waiting)
 
     def changed(self) -> None:
-        """Wake the waiting makers."""
         for waiting in self._waiting:
             if not waiting.done():
                 waiting.set_result(None)
@@ -136,19 +133,19 @@ class WaitingAnswer:
         """Append a piece. Waits for room.
 
         Raises:
-            UnavailableError: the disk takes no more.
+            UnavailableError: the disk is full.
         """
         while not await self._added(piece):
             await self._answers.change()
         self._has_more.set()
 
     def end(self, fault: Exception | None = None) -> None:
-        """The answer is complete, or has a fault, which its reader meets after the pieces before it."""
+        """Mark the answer as complete. A `fault` is raised to the reader after the pieces before it."""
         self._is_whole, self._fault = fault is None, fault
         self._has_more.set()
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
-        """The pieces, as they come.
+        """Yield the pieces as they arrive.
 
         Raises:
             Exception: the fault that ended the answer.
@@ -169,7 +166,7 @@ class WaitingAnswer:
                 return
 
     def close(self) -> None:
-        """Remove the rest."""
+        """Remove the unread rest."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -198,7 +195,7 @@ class WaitingAnswer:
         return True
 
     def _portion(self, room: int) -> _Portion:
-        """The file for the next piece. Its room is reserved."""
+        """Return the file for the next piece. Disk space is already reserved."""
         if not self._portions or self._portions[-1].written >= _FILE:
             try:
                 self._portions.append(_Portion(TemporaryFile(buffering=0)))  # noqa: SIM115 - closed when it has been read
@@ -211,7 +208,7 @@ class WaitingAnswer:
         return portion
 
     async def _next(self) -> bytes:
-        """The next piece; empty if there is none yet, or a file was read to its end."""
+        """Return the next piece. It is empty if there is none yet, or if a file was read to its end."""
         if self._memory:
             piece = self._memory.popleft()
             self._in_memory -= len(piece)
@@ -227,4 +224,4 @@ class WaitingAnswer:
     def _remove(self, portion: _Portion) -> None:
         self._portions.remove(portion)
         self._answers.give_back(self._caller.tenant, portion.room)
-        asyncio.get_running_loop().run_in_executor(None, portion.close)  # a thread may use it, and hold the lock
+        asyncio.get_running_loop().run_in_executor(None, portion.close)  # in a thread, because another thread may hold the lock

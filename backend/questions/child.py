@@ -1,7 +1,7 @@
-"""The process that answers questions: one at a time, until its standard input ends.
+"""The process that answers queries: one at a time, until its standard input ends.
 
-The pool starts it as `python -m headwater.backend.questions.child`. It reads the stores of a home and writes nothing that others read,
-except for the cache of a shared place. It has a separate memory limit, so that a question that needs too much ends here only.
+The pool starts it as `python -m headwater.backend.questions.child`. It reads the stores of a home, and writes only to the cache of
+a shared storage. It has a separate memory limit, so that a query that needs too much memory ends only this process.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from headwater.graph.trace.questions import DirectQuestions, Questions, RowsRequ
 from headwater.graph.trace.tracer import Tracer, get_tracer
 from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 
-_REPEAT_SECONDS = 0.02  # interval of interrupts for an abandoned question, which may be between two statements
+_REPEAT_SECONDS = 0.02  # interval of interrupts for an abandoned query, which may be between two statements
 _log = logging.getLogger("headwater.questions")
 
 
 class Answerer:
-    """Answers questions from `requests` and writes the replies to `replies`."""
+    """Answers queries from `requests` and writes the replies to `replies`."""
 
     def __init__(self, settings: Settings, requests: BinaryIO, replies: BinaryIO) -> None:
         self._requests = requests
@@ -52,15 +52,15 @@ class Answerer:
         self._settings = settings
         self._records = association_store(settings, settings.folder.registry)
         self._of_tenants: dict[str, AssociationStore] = {}
-        self._tracer: Tracer = get_tracer(self._records)  # so that the first question finds a database
+        self._tracer: Tracer = get_tracer(self._records)  # opens a database before the first query
         self._memory = settings.question_bytes
         self._asked: asyncio.Queue[Ask] = asyncio.Queue()
-        self._lock = threading.Lock()  # guards the next two: an interrupt must never meet the next question
-        self._at = 0  # the number of the question at work; 0 between two
-        self._cancelled = 0  # the last abandoned question; questions come one at a time, in order
+        self._lock = threading.Lock()  # guards the next two, because an interrupt must never hit the next query
+        self._at = 0  # the number of the current query, or 0
+        self._cancelled = 0  # the number of the last abandoned query
 
     async def run(self) -> None:
-        """Answer until the process is ended, by the end of `requests`."""
+        """Answer until `requests` ends, which ends the process."""
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._listen, args=[loop], name="headwater-questions", daemon=True).start()
         self._send(Reply(0))
@@ -106,7 +106,7 @@ class Answerer:
                 questions = MaskedQuestions(questions, self._graph, records, ask.masks, keeps_origins=is_of_job)
             answer: TraceAnswer | RowPage | VersionDiff | int | None = None
             if ask.number == self._cancelled:
-                pass  # nobody waits for it any more
+                pass  # the query was abandoned
             elif isinstance(ask.request, ExportRequest):
                 if isinstance(questions, MaskedQuestions):
                     ask = replace(ask, request=replace(ask.request, trace=await questions.permitted(ask.tenant, ask.request.trace)))
@@ -123,7 +123,7 @@ class Answerer:
         return Reply(ask.number, answer, wanted=self._wanted())
 
     def _questions_of(self, ask: Ask, records: AssociationStore) -> Questions:
-        """The place for a question: a large trace as a job goes to a cluster, if there is one."""
+        """Return the `Questions` for a query. A large trace as a job runs on a cluster, if there is one."""
         if isinstance(ask.request, JobRequest):
             return TracesBySize(self._settings, self._graph, records, lambda line: self._send(Part(ask.number, line.encode())))
         if self._settings.spark_master is None:
@@ -131,7 +131,7 @@ class Answerer:
         return DirectQuestions(self._graph, records, session_factory=refusing_large, larger_than=self._settings.spark_trace_rows)
 
     async def _export(self, ask: Ask, records: AssociationStore) -> int:
-        """Send a document. Return the number of records in it."""
+        """Send a document. Returns the number of records in it."""
         request = cast("ExportRequest", ask.request)
         count = 0
 
@@ -150,7 +150,7 @@ class Answerer:
         return count
 
     def _records_of(self, tenant: str) -> AssociationStore:
-        """The store for a tenant: data is read below the tenant's roots."""
+        """Return the record store of a tenant, which reads data below the tenant's roots only."""
         if tenant == DEFAULT_TENANT:
             return self._records
         if tenant not in self._of_tenants:
@@ -172,7 +172,7 @@ class Answerer:
         found = []
         for records in (self._records, *self._of_tenants.values()):
             while (wanted := records.wanted.take()) is not None:
-                records.wanted.forget(wanted)  # the service knows which ones it has tried
+                records.wanted.forget(wanted)  # the service itself remembers which ones it has tried
                 found.append(wanted)
         return found
 
@@ -192,7 +192,6 @@ async def _answer_of(
 
 
 def main() -> None:
-    """Serve the parent."""
     if JOB not in sys.argv:  # Spark may use it
         without_pandas()
     requests: BinaryIO = os.fdopen(os.dup(0), "rb")

@@ -1,4 +1,4 @@
-"""The datasets that a file may belong to: rules about datasets are compared with all of them, whatever an answer names the file.
+"""Finds all datasets that a file may belong to, because rules about datasets must apply whatever an answer calls the file.
 
 A file is in all of the folders above it, and each of them may be a dataset.
 """
@@ -19,7 +19,7 @@ _REMEMBERED = 1 << 14
 
 
 def datasets_with(origins: Iterable[Origin]) -> set[str]:
-    """The ids of datasets that files may be part of: by their names, and by their places."""
+    """Return the ids of all datasets that files may be part of, by their names and their locations."""
     # The address of a database table is a URI with escaped characters. The path of a file has no escapes.
     spelt = {unquote(uri) if is_keyed(uri) else uri for origin in origins for uri in (origin.file, origin.lies)}
     spelt |= {text for uri in tuple(spelt) for text in other_spellings(uri)}
@@ -27,7 +27,7 @@ def datasets_with(origins: Iterable[Origin]) -> set[str]:
 
 
 def _at(uri: str) -> frozenset[str]:
-    """The datasets at a URI, and above it."""
+    """Return the datasets at a URI, and above it."""
     scheme, separator, rest = uri.partition("://")
     if not separator:
         namespace, path = "file", "/" + normpath(uri.removeprefix("file:")).lstrip("/")
@@ -48,5 +48,5 @@ def _above(namespace: str, folder: str) -> frozenset[str]:
 
 
 def _named(namespace: str, path: str) -> frozenset[str]:
-    """With the `/` before a path and without, because producers name object stores in both ways."""
+    """Return the ids of a dataset with and without the first `/` of its path, because producers write both for object stores."""
     return frozenset(node_id(NodeKind.DATASET, namespace, name) for name in (path, path.lstrip("/")) if name)

@@ -1,9 +1,9 @@
 """Traces as jobs: one request starts a job, others read its state, and it ends by request or at a deadline.
 
-For traces that are too large to be answered at once. Each runs in a separate process, which starts Spark if the size requires it
-(`traces.large_traces`). A few run at a time, one for each caller, because each may take the whole cluster. Tenants take turns, and so do
-their callers. Only its caller may see a job. Its result stays in memory for a while: a service that ends forgets its jobs. All methods are
-for the service's event loop.
+Jobs are for traces that are too large to be answered immediately. Each runs in a separate process, which starts Spark if the size requires
+it (`traces.large_traces`). A few run at a time, one for each caller, because each may use the whole cluster. Tenants take turns, and so do
+their callers. Only its caller may see a job. Its result stays in memory for a while, and is lost when the service ends. All methods run
+on the service's event loop.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from headwater.errors import ConfigurationError, HeadwaterError, UnsupportedErro
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.graph.trace.on_spark.errors import SparkJobError
 
-_EACH = 4  # unfinished jobs of one caller
-_WAITING = 32  # waiting jobs of all callers; a tenant without a job may still start one
-_KEPT = 32  # finished jobs; beyond that, the earliest of the tenant with the most is forgotten
-_LINES = 200  # lines of a job's progress
+_EACH = 4  # limit of unfinished jobs of one caller
+_WAITING = 32  # limit of waiting jobs of all callers; a tenant without a job may still start one
+_KEPT = 32  # limit of finished jobs; above it, the oldest job of the tenant with the most jobs is removed
+_LINES = 200  # limit of lines of a job's progress
 _log = logging.getLogger("headwater.questions")
 
 
@@ -48,7 +48,7 @@ class JobState(StrEnum):
 
 @dataclass(slots=True)
 class TraceJob:
-    """One job. `masks` are the rules by which its answer was masked."""
+    """One trace job. `masks` are the rules that masked its answer."""
 
     id: str
     caller: str
@@ -65,7 +65,6 @@ class TraceJob:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the state is final."""
         return self.state not in {JobState.QUEUED, JobState.RUNNING}
 
 
@@ -81,8 +80,8 @@ class TraceJobs:
         """Queue a job.
 
         Raises:
-            UnsupportedError: the operator has named no cluster.
-            TooManyQuestionsError: the caller has too many unfinished jobs, or all callers together have and the tenant has one of them.
+            UnsupportedError: the operator has configured no cluster.
+            TooManyQuestionsError: the caller has too many unfinished jobs, or the service has, and the tenant has one of them.
         """
         if self._settings.spark_master is None:
             raise UnsupportedError(
@@ -100,7 +99,7 @@ class TraceJobs:
         return job
 
     def get(self, caller: str, tenant: str, identifier: str) -> TraceJob | None:
-        """A job of this caller; None without one, or for the job of another caller."""
+        """Return a job of this caller. Jobs of other callers are not found."""
         job = self._jobs.get(identifier)
         return job if job is not None and (job.caller, job.tenant) == (caller, tenant) else None
 
@@ -110,12 +109,11 @@ class TraceJobs:
         if job is not None and job.task is not None and not job.has_ended:
             job.task.cancel()
             await asyncio.wait({job.task})
-            if not job.has_ended:  # it was cancelled before it began
+            if not job.has_ended:  # the job was cancelled before it began
                 job.state, job.ended_at = JobState.CANCELLED, _now()
         return job
 
     async def close(self) -> None:
-        """End all jobs."""
         tasks = [job.task for job in self._jobs.values() if job.task is not None]
         for task in tasks:
             task.cancel()
@@ -168,7 +166,7 @@ class TraceJobs:
 
 
 def _message(error: Exception) -> str:
-    """The reason of a failure for the caller, without the operator's setup of the cluster."""
+    """Return the reason of a failure for the caller. Details of the cluster's configuration are left out."""
     if isinstance(error, HeadwaterError) and not isinstance(error, ConfigurationError | SparkJobError):
         return str(error)
     _log.error("a job failed", exc_info=error)

@@ -1,11 +1,11 @@
-"""Answers with masked columns, for callers who may not see all values of records.
+"""Masks columns in answers, for callers who may not see all values of records.
 
-A masked value is replaced in answers. A predicate or an order over masked columns is refused, because repeated questions would reveal the
-values. All names in a predicate must be visible columns: a whole row has a name too.
+A masked value is replaced in answers. A predicate or an order over masked columns is refused, because repeated queries would reveal the
+values. All names in a predicate must be visible columns, because even the name of a whole row could reveal values.
 
 A rule about datasets is compared with the requested dataset, and with the names of the files behind the values. A rule about columns is
 compared with the files' own names, never only with those of a manifest. If the files do not prove which column is which, as for a record
-that is a text, all of the record is masked.
+that is a text, the whole record is masked.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 from headwater.graph.views import TagReach, is_same_or_within, names_above
 
 SHOWN = "(masked)"
-_COLUMNS = 5_000  # columns of a dataset; with more, all are masked if a rule needs them
+_COLUMNS = 5_000  # limit of columns of a dataset; above it, all columns are masked if a rule applies
 
 
 class MaskedQuestions:
-    """Asks `questions` and masks their answers by `masks`. For one question: facts about columns are read once.
+    """Sends queries to `questions` and masks the answers by `masks`. For one query, because facts about columns are cached.
 
-    `keeps_origins`: answers name the files behind their values, so that they can be masked again.
+    With `keeps_origins`, answers name the files behind their values, so that they can be masked again.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class MaskedQuestions:
         self._covered: dict[tuple[Mask, str], bool] = {}
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
-        """See `Questions`.
+        """Answer a trace (see `Questions`).
 
         Raises:
-            InvalidQueryError: the predicate needs a column that is masked.
+            InvalidQueryError: the predicate needs a masked column.
         """
         permitted, page = await self._permitted(tenant, request)
         answer = await self._questions.trace(tenant, replace(permitted, origins=True))
@@ -67,7 +67,7 @@ class MaskedQuestions:
         return answer if self._keeps_origins or request.origins else replace(answer, origins=())
 
     async def masked_anew(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
-        """An earlier answer with its origins, masked by the present rules.
+        """Mask an earlier answer with its origins by the present rules.
 
         Raises:
             InvalidQueryError: its predicate needs a column that is masked now.
@@ -91,11 +91,11 @@ class MaskedQuestions:
         return remove_reasons(replace(answer, records=records, selected=selected))
 
     async def permitted(self, tenant: str, request: TraceRequest) -> TraceRequest:
-        """The request for the dataset that was checked. Raises like `trace`."""
+        """Check a request, and return it for the dataset that was checked. Raises like `trace`."""
         return (await self._permitted(tenant, request))[0]
 
     async def _permitted(self, tenant: str, request: TraceRequest) -> tuple[TraceRequest, RowPage | None]:
-        """The same, with an empty page of the dataset of the predicate."""
+        """Like `permitted`, but also return an empty page of the dataset that the predicate applies to."""
         if request.where is None:
             return request, None
         asked = await find_predicate_scope(self._graph, self._records, tenant, request)
@@ -104,7 +104,7 @@ class MaskedQuestions:
         return asked.request, page
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
-        """See `Questions`. Raises as `trace` does."""
+        """Return rows (see `Questions`). Raises as `trace` does."""
         first = await self._questions.rows(tenant, RowsRequest(request.dataset, first=0, origins=True))
         await self._check_rows(tenant, first, request)
         page = await self._questions.rows(tenant, replace(request, origins=True))
@@ -123,7 +123,7 @@ class MaskedQuestions:
         return replace(page, rows=rows)
 
     async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
-        """See `Questions`. Masked columns are neither compared nor returned: a difference would show which values are equal.
+        """Compare versions (see `Questions`). Masked columns are left out, because a difference would show which values are equal.
 
         Raises:
             InvalidQueryError: a column of the key is masked.
@@ -150,7 +150,7 @@ class MaskedQuestions:
             raise _refused(message, field="order", hint="Order by a column that is shown.")
 
     async def _check(self, tenant: str, page: RowPage, where: str | None) -> set[str] | None:
-        """The visible columns of a dataset, in lower case, if a rule is about it. Refuse a predicate with other names."""
+        """Refuse a predicate over masked columns. Returns the visible columns in lower case, or None if no rule applies."""
         called = {page.dataset, *datasets_with(page.origins)}
         if not any(self._about(mask, called) for mask in self._masks):
             return None
@@ -168,9 +168,9 @@ class MaskedQuestions:
         return shown
 
     async def _hidden(self, tenant: str, dataset: str, columns: Collection[str], origins: Collection[Origin]) -> set[str]:
-        """The masked columns of some files read as one dataset: by the rules for any of them.
+        """Return the masked columns of files that are read as one dataset. The rules for all of the files apply.
 
-        If a rule is about the dataset and the files do not prove which column is which, all columns are masked.
+        If a rule applies to the dataset and the files do not prove which column is which, all columns are masked.
         """
         called = {dataset, *datasets_with(origins)}
         files = [origin.names for origin in origins]
@@ -190,7 +190,7 @@ class MaskedQuestions:
     async def _ruled(
         self, tenant: str, mask: Mask, names: Mapping[str, set[str]], known: Sequence[Node] | None, files: Sequence[ColumnNames]
     ) -> set[str] | None:
-        """The columns that a rule hides, with all their names; None for all. `known` are the datasets' columns (None: too many)."""
+        """Return the columns that a rule masks, or None for all columns. `known` are the datasets' columns (None: too many)."""
         is_certain = all(file.is_certain for file in files)
         if mask.tag is None:
             if not is_certain or known is None:
@@ -216,7 +216,7 @@ class MaskedQuestions:
         return {column for column, of_column in names.items() if of_column & hidden_names}
 
     async def _columns(self, tenant: str, datasets: Collection[str]) -> list[Node] | None:
-        """The known columns of some datasets; None if there are too many."""
+        """Return the known columns of some datasets, or None if there are too many."""
         found: list[Node] = []
         unknown = sorted(set(datasets) - self._known.keys())
         there = {node.id for node in await self._graph.get(tenant, unknown)} if unknown else set()
@@ -231,21 +231,21 @@ class MaskedQuestions:
         return found
 
     def _about(self, mask: Mask, called: Collection[str]) -> list[str]:
-        """The datasets that a rule is about."""
+        """Return the datasets to which a rule applies."""
         for identifier in called:
             if (mask, identifier) not in self._covered:
                 self._covered[mask, identifier] = mask.covers(identifier)
         return [identifier for identifier in called if self._covered[mask, identifier]]
 
     async def _bearers(self, tenant: str, columns: Sequence[Node], tag: str) -> list[Node]:
-        """The columns with a tag, or with values that flow unhidden from a column with the tag."""
+        """Return the columns with a tag, or with values that flow unmasked from a column with the tag."""
         self._reach = reach = self._reach or TagReach(self._graph, tenant)
         unknown = [column.id for column in columns if (column.id, tag) not in self._tagged]
         await reach.read(unknown)
         for column in unknown:
             try:
                 self._tagged[column, tag] = await reach.bears(column, tag)
-            except InvalidQueryError:  # too many sources to check: hidden, to be safe
+            except InvalidQueryError:  # there are too many sources to check, so the column is masked
                 self._tagged[column, tag] = True
         return [column for column in columns if self._tagged[column.id, tag]]
 
@@ -261,5 +261,5 @@ def _may_be_renamed(files: Collection[ColumnNames]) -> bool:
 
 
 def _without(values: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
-    """Values with those of masked columns replaced. A null is replaced too, because it reveals something about the record."""
+    """Replace the values of masked columns. Nulls are replaced too, because they reveal something about the record."""
     return {name: SHOWN if name in hidden else value for name, value in values.items()}

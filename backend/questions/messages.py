@@ -11,12 +11,12 @@ from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.trace.version_diff.answer import DiffRequest
 
-JOB = "--job"  # the argument of a process for one job
+JOB = "--job"  # command-line argument of a process for one job
 
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """The provenance of traced records, as a document."""
+    """A query for the provenance of traced records, as a document."""
 
     trace: TraceRequest
     notation: ProvFormat
@@ -24,26 +24,26 @@ class ExportRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A trace that may be large. Its parts are lines about its progress."""
+    """A query for a trace that may be large. Its parts are lines about its progress."""
 
     trace: TraceRequest
 
 
 @dataclass(frozen=True, slots=True)
 class MaskRequest:
-    """The answer of a job, to be masked by the present rules."""
+    """A query that masks the answer of a job by the present rules."""
 
     trace: TraceRequest
     answer: TraceAnswer
 
 
-Single = TraceRequest | RowsRequest | DiffRequest | MaskRequest  # its answer is one message
+Single = TraceRequest | RowsRequest | DiffRequest | MaskRequest  # queries whose answer is one message
 QuestionRequest = Single | ExportRequest | JobRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question. Numbers distinguish the questions of one process; `masks` are the rules for the caller."""
+    """A query. Numbers distinguish the queries of one process. `masks` are the rules for the caller."""
 
     number: int
     tenant: str
@@ -53,6 +53,6 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Nobody waits for the answer to this question any more."""
+    """A message that the answer to a query is no longer needed."""
 
     number: int

@@ -1,7 +1,7 @@
-"""The question processes of a service, and the limits of their callers.
+"""The query processes of a service, and the limits of their callers.
 
-See `ProcessPool` for the end of a question. An export leaves its process as quickly as it is made, and waits elsewhere for its reader
-(`answer_buffer`). All methods are for the service's event loop.
+See `ProcessPool` for the end of a query. The process of an export does not wait for its reader: the document is buffered
+(`answer_buffer`). All methods run on the service's event loop.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 
-_WAITING = 32  # questions of one caller that may wait
+_WAITING = 32  # limit of waiting queries of one caller
 
 
 class QuestionPool(ProcessPool[QuestionProcess]):
-    """The question processes. Tables that they find missing are added to `wanted`.
+    """The query processes. Tables that they find missing are added to `wanted`.
 
-    `on_outcome` receives the outcome of each question, and its duration in seconds.
+    `on_outcome` is called with the outcome of each query, and its duration in seconds.
     """
 
     def __init__(self, settings: Settings, wanted: WantsTables, on_outcome: Callable[[str, float], None] = lambda _, __: None) -> None:
@@ -45,25 +45,25 @@ class QuestionPool(ProcessPool[QuestionProcess]):
         places = settings.question_processes
         turns = Turns(places, each=max(1, places * 2 // 3), waiting=_WAITING)
         super().__init__(turns, partial(QuestionProcess.start_for, settings), "questions")
-        self._making: set[asyncio.Future[int]] = set()  # exports
+        self._making: set[asyncio.Future[int]] = set()  # running exports
         self._waiting_answers = WaitingAnswers(settings.answer_bytes)
 
     def of(self, caller: str, masks: Sequence[Mask] = ()) -> CallersQuestions:
-        """Questions of one caller, with answers masked by `masks`."""
+        """Return the `Questions` of one caller, with answers masked by `masks`."""
         return CallersQuestions(self, caller, masks)
 
     @property
     def waiting_bytes(self) -> int:
-        """Bytes of disk with answers that were not read yet."""
+        """Return the size of the unread answers on disk, in bytes."""
         return self._waiting_answers.disk_bytes
 
     async def ask(self, caller: str, tenant: str, request: Single, masks: Sequence[Mask] = ()) -> Any:
-        """Ask a question.
+        """Answer a query.
 
         Raises:
-            QuestionEndedError: it exceeded its time or memory.
-            TooManyQuestionsError, UnavailableError: it could not begin.
-            HeadwaterError: the error of the question itself.
+            QuestionEndedError: the query exceeded its time or memory.
+            TooManyQuestionsError, UnavailableError: the query could not begin.
+            HeadwaterError: the query itself failed.
         """
         seconds = self._settings.question_seconds
         began = time.perf_counter()
@@ -78,7 +78,7 @@ class QuestionPool(ProcessPool[QuestionProcess]):
             self._on_outcome(outcome, time.perf_counter() - began)
         if reply.error is not None:
             raise reply.error
-        if tenant == DEFAULT_TENANT:  # the keeper reads below the home's data roots
+        if tenant == DEFAULT_TENANT:  # the code that stores these tables reads below the home's data roots
             for wanted in reply.wanted:
                 self._wanted.add(wanted)
         return reply.answer
@@ -86,10 +86,10 @@ class QuestionPool(ProcessPool[QuestionProcess]):
     async def export(
         self, caller: str, tenant: str, request: ExportRequest, counted: Callable[[int], None], masks: Sequence[Mask] = ()
     ) -> AsyncGenerator[bytes, None]:
-        """The chunks of a document, each within the deadline; then `counted` receives the number of records in it.
+        """Yield the chunks of a document, each within the deadline. At the end, `counted` is called with its number of records.
 
-        A reader may be slow: the process is free once it has made the document. If there is no room for unread parts, the process waits for
-        the reader, in all no longer than the deadline. Raises like `ask`.
+        A reader may be slow, because the process is free once it has made the document. If there is no room for unread parts, the process
+        waits for the reader, in total no longer than the deadline. Raises like `ask`.
         """
         who = Caller(tenant, caller)
         answer = self._waiting_answers.open(who)
@@ -107,11 +107,11 @@ class QuestionPool(ProcessPool[QuestionProcess]):
             answer.close()
 
     async def _make(self, who: Caller, request: ExportRequest, masks: Sequence[Mask], answer: WaitingAnswer) -> int:
-        """Make a document, and add its pieces to `answer`. Return the number of records in it."""
+        """Make a document, and add its pieces to `answer`. Returns the number of records in it."""
         try:
             count = await self._made(who, request, masks, answer)
         except asyncio.CancelledError:
-            answer.end(QuestionEndedError("The service is ending."))  # or the reader has gone
+            answer.end(QuestionEndedError("The service is ending."))  # the other case: the reader is gone
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the reader's
             answer.end(error)
@@ -124,7 +124,7 @@ class QuestionPool(ProcessPool[QuestionProcess]):
         place = await self.turns.take(who, seconds)
         process = await self.started(who, place)
         reply: Reply | None = None
-        patience = seconds  # waiting time for the reader
+        patience = seconds  # remaining time to wait for the reader, in seconds
         try:
             async with aclosing(process.parts(who.tenant, request, masks)) as parts:
                 while reply is None:
@@ -150,7 +150,6 @@ class QuestionPool(ProcessPool[QuestionProcess]):
         return cast("int", reply.answer)
 
     async def close(self) -> None:
-        """End all processes."""
         self._is_closed = True
         making = list(self._making)
         for task in making:
@@ -192,13 +191,13 @@ class CallersQuestions:
         return cast("VersionDiff", await self._pool.ask(self._caller, tenant, request, self._masks))
 
     async def masked_again(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
-        """The answer of a job, masked by the present rules. Raises like `MaskedQuestions.masked_anew`."""
+        """Mask the answer of a job by the present rules. Raises like `MaskedQuestions.masked_anew`."""
         return cast("TraceAnswer", await self._pool.ask(self._caller, tenant, MaskRequest(request, answer), self._masks))
 
     def export(
         self, tenant: str, request: TraceRequest, notation: ProvFormat, *, counted: Callable[[int], None] = lambda _: None
     ) -> AsyncGenerator[bytes, None]:
-        """The provenance of traced records, as the chunks of a document; `counted` receives the number of records at the end."""
+        """Yield the provenance of traced records as chunks of a document. At the end, `counted` gets the number of records."""
         return self._pool.export(self._caller, tenant, ExportRequest(request, notation), counted, self._masks)
 
 

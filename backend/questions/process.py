@@ -1,4 +1,4 @@
-"""A question process, from the service's side."""
+"""The service's handle of a query process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHILD = "headwater.backend.questions.child"
 
 
 class QuestionProcess(ChildProcess):
-    """One process. Its pool gives it one question at a time."""
+    """A process that answers one query at a time."""
 
     def __init__(self, process: Process) -> None:
         super().__init__(process)
@@ -25,27 +25,27 @@ class QuestionProcess(ChildProcess):
 
     @classmethod
     async def start_for(cls, settings: Settings, *arguments: str) -> Self:
-        """Start a process for the questions of a home, and wait until it is ready."""
+        """Start a process for the queries of a home, and wait until it is ready."""
         return await cls.start(_CHILD, settings, *arguments)
 
     async def ask(self, tenant: str, request: Single, masks: Sequence[Mask]) -> Reply:
-        """Ask, and wait for the reply.
+        """Send a query, and wait for the reply.
 
         Raises:
-            QuestionEndedError: the process ended without one.
+            QuestionEndedError: the process ended without a reply.
         """
         await self._ask(tenant, request, masks)
         return await self.reply()
 
     async def parts(self, tenant: str, request: ExportRequest | JobRequest, masks: Sequence[Mask]) -> AsyncGenerator[Part | Reply, None]:
-        """Ask for a document or a job: its parts, then the reply. Raises like `ask`."""
+        """Send a query for a document or a job. Yields its parts, then the reply. Raises like `ask`."""
         await self._ask(tenant, request, masks)
         while isinstance(message := await self.message(), Part):
             yield message
         yield message
 
     async def interrupt(self) -> None:
-        """Report that nobody waits for the answer any more."""
+        """Report that the answer is no longer needed."""
         await self.send(Cancel(self._number))
 
     async def _ask(self, tenant: str, request: QuestionRequest, masks: Sequence[Mask]) -> None:

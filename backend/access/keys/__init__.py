@@ -1,4 +1,4 @@
-"""Named keys: the right of people other than the owner to use a service, with scopes and an expiry.
+"""Named keys give people other than the owner access to a service, with scopes and an expiry.
 
 `ring` creates, finds and revokes keys. `file` stores them in the home, `shared` in the database of several replicas.
 """

@@ -1,4 +1,4 @@
-"""Named keys in a SQLite file of the home, mode 0600. Several processes may use it; changes take effect in all of them at once."""
+"""Stores named keys in a SQLite file of the home, mode 0600. Changes take effect immediately in all processes that use the file."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from headwater.graph.access.scopes import Scope
 
 @dataclass(frozen=True, slots=True)
 class NamedKey:
-    """A stored key. Times are seconds since 1970. `id` is the first part of the key, which may be shown.
+    """A stored key. Times are seconds since 1970. `id` is the first part of the key, which is not secret.
 
-    `within` are the namespaces of its restricted scopes.
+    `within` has the namespaces of restricted scopes.
     """
 
     id: str
@@ -31,11 +31,10 @@ class NamedKey:
 
     @property
     def rights(self) -> Rights:
-        """The scopes of the key, and their namespaces."""
         return Rights(self.scopes, self.within)
 
     def state(self, now: float) -> str:
-        """`valid`, `expired` or `revoked`."""
+        """Return `valid`, `expired` or `revoked`."""
         if self.revoked is not None:
             return "revoked"
         return "expired" if self.expires is not None and self.expires <= now else "valid"
@@ -44,7 +43,7 @@ class NamedKey:
 def key_of(row: Sequence[Any]) -> NamedKey:
     """Return the key of a row (id, name, tenant, digest, scopes, created, expires, revoked, used).
 
-    Scopes of a later version are left out.
+    Scopes that only a later version knows are left out.
     """
     identifier, name, tenant, digest, scopes, *times = row
     rights = kept_rights(str(scopes))
@@ -61,7 +60,7 @@ class Changes(Protocol):
         """Return all keys ever created, latest last."""
 
     def add(self, key: NamedKey) -> None:
-        """Keep a new key."""
+        """Store a new key."""
 
     def end(self, name: str, tenant: str, at: float) -> None:
         """Make the keys with a name and tenant expire at an instant, unless they expire earlier or are revoked."""
@@ -71,7 +70,7 @@ class Changes(Protocol):
 
 
 class KeyTable(Protocol):
-    """A store of keys. All verbs may raise `UnavailableError`."""
+    """A store of keys. All methods may raise `UnavailableError`."""
 
     def all(self) -> list[NamedKey]:
         """Return all keys ever created, latest last."""
@@ -82,6 +81,6 @@ class KeyTable(Protocol):
     def changes(self) -> AbstractContextManager[Changes]: ...
 
     def note_use(self, identifier: str, at: float) -> None:
-        """Note the last use of a key. Best effort."""
+        """Record the last use of a key. Errors are ignored."""
 
     def close(self) -> None: ...

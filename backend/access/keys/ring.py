@@ -1,8 +1,8 @@
-"""Named keys: the right of people other than the owner to use a service, with scopes and an expiry.
+"""Creates, finds and revokes named keys.
 
-For `headwater admin keys`, which writes keys, and for the guard of the service, which looks one up for every request. A key is shown once,
+`headwater admin keys` writes keys, and the guard of the service looks one up for every request. The text of a key is shown once,
 when it is created; the store has only its digest. A revoked or expired key is refused from the next request on (at another replica within
-two seconds), and so are the page sessions that it opened. The home's own key is separate: it permits everything, so that owners are never
+two seconds), and so are the page sessions that it opened. The home's own key is separate. It permits everything, so that owners are never
 locked out of their home.
 """
 
@@ -43,7 +43,7 @@ class KeyRing:
         self._clock = clock
 
     def create(self, name: str, scopes: Collection[Scope] | Rights, *, tenant: str, expires: float | None = None) -> tuple[NamedKey, str]:
-        """Create a key, and return it with its text, which cannot be recovered later. Without restriction, `scopes` apply everywhere.
+        """Create a key, and return it with its text, which cannot be recovered later. A plain collection of scopes applies everywhere.
 
         Raises:
             InvalidInputError: the name, the tenant, the scopes or the time is invalid, or a valid key has that name.
@@ -84,7 +84,6 @@ class KeyRing:
             return len(meant)
 
     def listed(self) -> list[NamedKey]:
-        """Return all keys ever created, latest last."""
         return self._table.all()
 
     def find(self, shown: str) -> NamedKey | None:
@@ -111,7 +110,6 @@ class KeyRing:
         return found if found is not None and found.state(self._clock()) == "valid" else None
 
     def close(self) -> None:
-        """Close the table."""
         self._table.close()
 
     def _add(self, changes: Changes, name: str, rights: Rights, tenant: str, expires: float | None) -> tuple[NamedKey, str]:
@@ -122,7 +120,7 @@ class KeyRing:
         return key, text
 
     def _meant(self, changes: Changes, name: str, tenant: str | None) -> list[NamedKey]:
-        """Return the valid keys of one tenant with a name or an id, latest last. There is at least one."""
+        """Return the valid keys of one tenant with a name or an id, latest last. The result is never empty."""
         now = self._clock()
         valid = [key for key in changes.all() if key.state(now) == "valid" and tenant in (None, key.tenant)]
         found = [key for key in valid if key.id == name] or [key for key in valid if key.name == name]
@@ -138,7 +136,6 @@ class KeyRing:
 
 
 def ring_of(settings: HomeSettings) -> KeyRing:
-    """Return the keys for the service of some settings."""
     if settings.ingest_log is None:
         return KeyRing(settings.folder.named_keys)
     from headwater.backend.access.keys.shared import SharedKeys
@@ -151,12 +148,11 @@ def ring_of(settings: HomeSettings) -> KeyRing:
 
 
 def _digest(text: str) -> bytes:
-    """Return the digest of a key. A key has 256 random bits, so a slow hash is unnecessary against guessing."""
+    """Return the digest of a key. A fast hash is sufficient, because a key has 256 random bits."""
     return sha256(text.encode("utf-8", "replace")).digest()
 
 
 def is_tenant(name: str) -> bool:
-    """Whether a text is a valid name of a tenant."""
     return _TENANT.fullmatch(name) is not None
 
 

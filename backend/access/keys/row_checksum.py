@@ -1,6 +1,6 @@
 """A checksum over the rows of a small SQLite file with access rights.
 
-SQLite has no checksum: a changed byte could mean another right, another expiry, or a revoked key that is valid again. The checksum is
+SQLite has no checksum, and a changed byte could mean another right, another expiry, or a revoked key that is valid again. The checksum is
 written in the transaction that changes the rows, and checked whenever the file differs from the last check. Files of earlier releases have
 no checksum until they change.
 """
@@ -19,7 +19,7 @@ _Identity = tuple[int, int, int, int]
 
 
 class SealedRows:
-    """The rows of a query. `rows` raises `sqlite3.DatabaseError` if they differ from the written rows."""
+    """The rows of a query with their checksum. `rows` raises `sqlite3.DatabaseError` if the checksum does not match."""
 
     def __init__(self, query: str) -> None:
         self._query = query
@@ -30,7 +30,6 @@ class SealedRows:
         return self._seen is not None and _identity(path) == self._seen
 
     def read(self, database: sqlite3.Connection, path: Path) -> list[tuple[Any, ...]]:
-        """Read the rows, and check them."""
         before = _identity(path)
         database.execute("BEGIN")
         try:

@@ -33,7 +33,7 @@ class SharedKeys:
         return self._known.now().get(identifier)
 
     def note_use(self, identifier: str, at: float) -> None:
-        """Note the use. The next reading of the table writes it, so that a request does not wait."""
+        """Record the use in memory. The next read of the table stores it, so that a request does not wait."""
         self._used[identifier] = at
 
     def close(self) -> None:

@@ -1,1 +1,1 @@
-"""People and programs that an OpenID Connect issuer vouches for: who they are, and what the operator grants them."""
+"""People and programs that an OpenID Connect issuer identifies, and the rights that the operator grants them."""

@@ -1,4 +1,4 @@
-"""The people who may sign in to a service: the rules in `people.toml`, read again after each change, and their issuer."""
+"""The people who may sign in to a service: the rules in `people.toml`, which are read again after each change, and their issuer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _log = logging.getLogger("headwater.people")
 
 
 def is_token(shown: str) -> bool:
-    """Whether a credential looks like a signed token (JWS, RFC 7515). No key does."""
+    """Whether a credential looks like a signed token (JWS, RFC 7515). No named key does."""
     return shown.startswith("eyJ") and shown.count(".") == 2
 
 
 class People:
-    """Thread-safe. If the file is invalid, every sign-in is refused."""
+    """The rules and the issuer of a home. If the file is invalid, every sign-in is refused. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -40,7 +40,7 @@ class People:
             return False
 
     def are_rules(self, digest: str) -> bool:
-        """Whether the rules still have a digest. Never raises."""
+        """Whether the current rules have this digest. Never raises."""
         try:
             rules = self.rules()
         except ConfigurationError:

@@ -1,7 +1,7 @@
-"""Page sessions that ended early. They are kept in a file of the home, or in the database that replicas share.
+"""Page sessions that were ended before their expiry, in a file of the home or in the database that replicas share.
 
-A session is a signed cookie, which the service does not keep. Signing out stores a digest of the cookie until the cookie expires, so that a
-copy of it is useless. If the file cannot be read, every session is refused.
+A session is a signed cookie, which the service does not store. Signing out stores a digest of the cookie until the cookie expires, so that
+copies of it become useless. If the file cannot be read, every session is refused.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from headwater.backend.ingest.log.postgres.address import Address
 
 _SEALED = "SELECT session, until FROM ended ORDER BY session"
-_EVERY = b"*"  # in place of a digest: ends every session that began before an instant
+_EVERY = b"*"  # stored instead of a digest; ends every session that began before an instant
 _SCHEMA = "CREATE TABLE IF NOT EXISTS ended (session BLOB PRIMARY KEY, until REAL NOT NULL) STRICT, WITHOUT ROWID"
 
 
 class EndedSessions(Protocol):
-    """Thread-safe. Only digests of sessions are kept."""
+    """A store of digests of ended sessions. Thread-safe."""
 
     def end(self, session: str, until: float) -> None:
-        """End a session that would have lasted `until`, in seconds since 1970. It is durable when this returns.
+        """End a session that would have expired at `until`, in seconds since 1970. Durable on return.
 
         Raises:
             UnavailableError: the digest cannot be stored.
@@ -48,7 +48,6 @@ class EndedSessions(Protocol):
 
 
 def ended_of(settings: HomeSettings) -> EndedSessions:
-    """Return the ended sessions of a home, or of all replicas of a service."""
     if settings.ingest_log is None:
         return OwnEndedSessions(settings.folder.ended_sessions)
     from headwater.backend.ingest.log.postgres.log import address_of
@@ -71,7 +70,7 @@ class OwnEndedSessions:
         self._write(_digest(session), until)
 
     def end_all(self) -> None:
-        """End all sessions, after the file was lost and nobody knows who signed out."""
+        """End all sessions, because the file with the ended ones was lost."""
         self._write(_EVERY, self._clock())
 
     def has(self, session: str, began: float) -> bool:
@@ -90,14 +89,13 @@ class OwnEndedSessions:
                 raise _unusable(self._path, error) from error
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             if self._open is not None:
                 self._open.close()
                 self._open = None
 
     def _make(self) -> None:
-        """Make the file and its table in one step, because a file without the table counts as damaged."""
+        """Create the file and its table in one step, because a file without the table counts as damaged."""
         draft = self._path.with_name(f".{self._path.name}.{uuid4().hex}")
         try:
             draft.touch(mode=0o600)
@@ -124,7 +122,7 @@ class OwnEndedSessions:
 
 
 class SharedEndedSessions:
-    """Ended sessions in the database of a shared log. A session that ends at one replica ends at all within two seconds."""
+    """Ended sessions in the database of a shared log. Each replica learns of an ended session within two seconds."""
 
     def __init__(self, address: Address, *, clock: Callable[[], float] = time.time) -> None:
         from headwater.backend.ingest.log.postgres.address import Questions

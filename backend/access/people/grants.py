@@ -1,15 +1,15 @@
-"""Rights of people who sign in at an OpenID Connect issuer. The operator writes the rules in `people.toml` of the home.
+"""Rights of people who sign in at an OpenID Connect issuer. The operator writes the rules to `people.toml` of the home.
 
-    issuer = "https://login.example.com"   # just as the issuer calls itself
-    client = "headwater"                   # this service, as the issuer knows it
-    secret_file = "oidc-secret"            # left out where the issuer wants none (PKCE is always used)
-    url = "https://headwater.example.com"  # of this service, for its browsers; left out: as they call it
-    audiences = ["headwater"]              # of tokens that programs send; the client where it is left out
+    issuer = "https://login.example.com"   # exactly as the issuer names itself
+    client = "headwater"                   # the name of this service at the issuer
+    secret_file = "oidc-secret"            # only if the issuer requires a secret (PKCE is always used)
+    url = "https://headwater.example.com"  # of this service in browsers; by default, the requested address
+    audiences = ["headwater"]              # of tokens that programs send; by default, the client
     scopes = ["openid", "profile", "email", "groups"]
 
     [[grant]]
-    claim = "groups"                       # of the token, or of the issuer's answer about the person
-    value = "data-engineers"               # the claim itself, or one of its list
+    claim = "groups"                       # in the token, or in the issuer's user information
+    value = "data-engineers"               # the claim itself, or a member of its list
     roles = ["engineer"]
     tenant = "default"
 
@@ -19,12 +19,12 @@
     roles = ["analyst:s3://sales*"]        # a role in the namespaces that match a pattern only
 
     [[grant]]
-    claim = ["realm_access", "roles"]      # a claim within a claim, as Keycloak states the roles of a realm
+    claim = ["realm_access", "roles"]      # a claim within a claim, such as the roles of a realm in Keycloak
     value = "auditor"
     roles = ["auditor"]
 
-`signed_out` is the page to which the issuer sends a browser after signing out. Without it, the issuer's own page is the last. People have
-only the rights that rules grant. An e-mail address counts only if the issuer has verified it.
+`signed_out` is the page to which the issuer redirects a browser after signing out. By default, the browser stays at the issuer's own page.
+People have only the rights that rules grant. An e-mail address counts only if the issuer has verified it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LONGEST_NAME = 64
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One rule: a person whose `claim` is or contains `value` has `scopes`, in one tenant.
+    """One rule: a person whose `claim` equals or contains `value` has `scopes`, in one tenant.
 
     `claim` is a path: the name of a claim, then names of members within it.
     """
@@ -66,7 +66,6 @@ class Grant:
 
     @property
     def rights(self) -> Rights:
-        """The granted scopes, and their namespaces."""
         return Rights(self.scopes, self.within)
 
     def fits(self, claims: Mapping[str, Any]) -> bool:
@@ -91,7 +90,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The content of `people.toml`. `digest` covers the file and the secret: if either changes, sessions end."""
+    """The content of `people.toml`. `digest` covers the file and the secret. If either changes, sessions end."""
 
     issuer: str
     client: str
@@ -105,7 +104,7 @@ class Rules:
     scopes: tuple[str, ...] = _SCOPES
 
     def person(self, claims: Mapping[str, Any]) -> Person | None:
-        """Return the person with these claims, and the granted rights. Returns None if nothing is granted.
+        """Return the person with these claims, with the granted rights, or None if nothing is granted.
 
         Raises:
             ConfigurationError: the grants belong to several tenants.
@@ -126,7 +125,7 @@ class Rules:
 
 
 def name_of(claims: Mapping[str, Any]) -> str:
-    """Return a person's name for logs and messages. The name identifies one person, and contains no terminal control characters."""
+    """Return a person's name for logs and messages. The name is unique, and contains no control characters."""
     subject = sha256(str(claims.get("sub", "")).encode("utf-8", "replace")).hexdigest()[:8]
     shown = next((claims[key] for key in _NAMES if isinstance(claims.get(key), str) and claims[key]), "somebody")
     plain = "".join(letter if letter.isprintable() and letter not in ":/ " else "_" for letter in shown[:_LONGEST_NAME])
@@ -134,7 +133,7 @@ def name_of(claims: Mapping[str, Any]) -> str:
 
 
 def read_rules(path: Path) -> Rules | None:
-    """Return the rules of a file. Without a file, returns None, and nobody can sign in.
+    """Read the rules of a file. Without a file, returns None, and nobody can sign in.
 
     Raises:
         ConfigurationError: the file is unreadable, or has invalid content.

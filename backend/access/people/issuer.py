@@ -1,9 +1,9 @@
 """An OpenID Connect issuer: its keys, its signed tokens, and the exchange of a code for a token.
 
 Sources: OpenID Connect Core 1.0 (3.1.3.7 for the checks of a token), Discovery 1.0, RFC 7517 (keys), RFC 7519 (tokens), RFC 7636 (PKCE),
-RFC 8725 (security advice). Only algorithms with a public key are accepted, whatever a token claims. The keys are requested when a token
-names an unknown one, at most twice a minute, and are forgotten after a day without an answer. So a stranger with invented tokens cannot
-increase the requests. Redirects are not followed.
+RFC 8725 (security advice). Only algorithms with a public key are accepted, whatever a token claims. Keys are requested if a token
+names an unknown key, at most twice a minute, and are discarded after a day without an answer. Forged tokens therefore cannot
+cause many requests. Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 LONGEST_TOKEN = 16 << 10
 _SKEW_SECONDS = 60
 _SECONDS = 5.0  # timeout of the issuer
-_MOST_BYTES = 1 << 20  # of one answer
+_MOST_BYTES = 1 << 20  # limit of one answer
 _MOST_KEYS = 100
-_PAUSE_SECONDS = 30.0  # between two attempts to load the keys
+_PAUSE_SECONDS = 30.0  # time between two attempts to load the keys
 _FRESH_SECONDS = 600.0  # age at which known keys are requested again
 _KEPT_SECONDS = 24 * 3600.0
 
@@ -49,7 +49,7 @@ class _IssuerState:
 
 
 class Issuer:
-    """An issuer. Thread-safe. `clock` counts seconds and never goes back."""
+    """An issuer with its cached keys. Thread-safe. `clock` counts seconds and never goes back."""
 
     def __init__(self, rules: Rules, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.rules = rules
@@ -60,7 +60,7 @@ class Issuer:
         self._fault = "it was not asked yet"
 
     def wants_keys(self, token: str) -> bool:
-        """Whether the keys should and may be requested (`learn`) before a token is checked."""
+        """Whether the keys should be requested (`learn`) before this token is checked. Requests are limited."""
         now = self._clock()
         is_stale = now - self._known.at > _FRESH_SECONDS
         return (is_stale or _key_id(token) not in self._known.keys) and now - self._tried > _PAUSE_SECONDS
@@ -138,7 +138,7 @@ class Issuer:
         Raises:
             UnavailableError: the issuer does not answer.
         """
-        self.address("authorization_endpoint")  # every issuer has it: afterwards, the metadata is known
+        self.address("authorization_endpoint")  # every issuer has this address; the call loads the metadata
         if "end_session_endpoint" not in self._known.document:
             return None
         address = self.address("end_session_endpoint")
@@ -195,13 +195,13 @@ class Issuer:
 
 
 def together(claims: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge claims of a token with more claims about the same subject. `email_verified` is from the source of the address."""
+    """Merge claims of a token with more claims about the same subject. `email_verified` comes from the source of the address."""
     teller = claims if "email" in claims else more
     return {**more, **claims, "email_verified": teller.get("email_verified")}
 
 
 def _key_id(token: str) -> str:
-    """Return the id of the key that a token names. Never raises."""
+    """Return the key id in a token's header. Never raises."""
     import jwt
 
     try:
@@ -233,7 +233,6 @@ def _endpoint(document: Mapping[str, Any], name: str) -> str:
 
 
 def _keys(stated: object) -> dict[str, jwt.PyJWK]:
-    """Return the keys for signatures, by id and algorithm."""
     import jwt
 
     listed = stated.get("keys") if isinstance(stated, dict) else None
@@ -263,7 +262,7 @@ def _json(
     client: httpx.Client, url: str, *, form: dict[str, str] | None = None, auth: httpx.BasicAuth | None = None,
     headers: dict[str, str] | None = None,
 ) -> Any:  # fmt: skip
-    """Return an answer of the issuer, of limited length."""
+    """Request a URL of the issuer, and return its JSON answer. Long answers are refused."""
     import httpx
 
     method = "GET" if form is None else "POST"

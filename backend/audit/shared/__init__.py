@@ -1,6 +1,6 @@
-"""The audit logs of several replicas in the database that they share, as one log for auditors.
+"""The audit logs of several replicas as one log, in the database that the replicas share.
 
-Each replica still writes its own log, a chain of lines, in its home: an answer never waits for the database. `copier` copies the lines to
-the database, in their order and once, within a second or two. `chains` holds the statements. `search` finds lines of all replicas by time.
-`verify` follows all chains and compares the statements of replicas about each other's ends. `retention` removes old lines.
+Each replica writes its own log, a chain of lines, in its home, so an answer never waits for the database. `copier` copies the lines to
+the database, in order and once, within a second or two. `chains` contains the statements. `search` finds lines of all replicas by time.
+`verify` follows all chains, and compares the ends that replicas record of each other's chains. `retention` removes old lines.
 """

@@ -1,6 +1,6 @@
-"""The tables of the shared audit log: `audit_chain`, a row for the log of a home, and `audit_line`, its lines, numbered from 1.
+"""The tables of the shared audit log: `audit_chain` has a row for each home's log, and `audit_line` its lines, numbered from 1.
 
-A line is stored byte for byte, because the next line holds the digest of these bytes. Searched members have columns of their own.
+A line is stored byte for byte, because the next line contains the digest of these bytes. Searchable members have columns of their own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headwater.backend.audit.lines import Entry
 if TYPE_CHECKING:
     from pg8000.native import Connection
 
-HEADS = "audit.heads"  # type of a line that states the ends of other chains
+HEADS = "audit.heads"  # type of a line with the ends of other chains
 REMOVED = "audit.removed"
 _INSERT = """
     INSERT INTO audit_line (chain, number, digest, at, tenant, who, decision, subjects, line)
@@ -29,20 +29,19 @@ _INSERT = """
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The last line of a chain: its number, from 1, and its digest. Number 0: the chain is empty."""
+    """The last line of a chain: its number, from 1, and its digest. Number 0 means that the chain is empty."""
 
     number: int = 0
     digest: bytes = b""
 
 
 def end_of(connection: Connection, chain: str) -> End:
-    """Return the end of a chain in the database."""
     rows = connection.run("SELECT number, digest FROM audit_line WHERE chain = :chain ORDER BY number DESC LIMIT 1", chain=chain)
     return End(int(rows[0][0]), bytes(rows[0][1])) if rows else End()
 
 
 def known_of(connection: Connection, chain: str | None, lines: Sequence[bytes]) -> dict[bytes, tuple[str, int]]:
-    """Return the chain and number of these lines, by digest, as far as they are copied. Searches one chain, or all if `chain` is None."""
+    """Return the chain and number of the lines that are already copied, by digest. A `chain` of None searches all chains."""
     rows = connection.run(
         "SELECT digest, chain, number FROM audit_line WHERE digest = ANY (CAST(:digests AS bytea[]))"
         " AND chain = coalesce(CAST(:chain AS text), chain) ORDER BY number",
@@ -57,7 +56,7 @@ def append(connection: Connection, chain: str, host: str, after: End, lines: Seq
     digests = [sha256(line).digest() for line in lines]
     times = _times(entries)
     last = after.number + len(lines)
-    # The last line with other content than ends of chains. Replicas need not state ends after it again.
+    # The last line with other content than ends of chains. Replicas record the end of a chain only if this number grows.
     telling = max((n for n, entry in enumerate(entries, after.number + 1) if entry.get("what") != HEADS), default=0)
     connection.run(
         "INSERT INTO audit_chain (chain, host, number, telling, seen) VALUES (:chain, :host, :last, :telling, clock_timestamp())"
@@ -75,7 +74,7 @@ def append(connection: Connection, chain: str, host: str, after: End, lines: Seq
 
 
 def entry_of(line: bytes) -> Entry:
-    """Return the members of a line, or none if the line is damaged."""
+    """Return the members of a line. A damaged line has none."""
     try:
         entry = json.loads(line)
         datetime.fromisoformat(entry["at"])
@@ -85,12 +84,12 @@ def entry_of(line: bytes) -> Entry:
 
 
 def instant(at: datetime) -> str:
-    """Return an instant as text for the table. The texts sort in the order of time."""
+    """Return an instant as text. The order of these texts is the order of time."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _times(entries: Sequence[Entry]) -> list[str]:
-    """Return the times of lines. A damaged line gets the time of the previous line, or else of the next."""
+    """Return the times of lines. A damaged line gets the time of the previous line, or of the next."""
     known = [instant(datetime.fromisoformat(entry["at"])) if entry else None for entry in entries]
     before = next(filter(None, known), instant(datetime.now(UTC)))
     found = []
@@ -106,12 +105,11 @@ def _subjects(entry: Entry) -> str:
 
 
 def _text(value: Any) -> str | None:
-    """Return a member as PostgreSQL can store it: without NUL and lone surrogates."""
+    """Replace characters that PostgreSQL cannot store: NUL and lone surrogates."""
     if value is None:
         return None
     return str(value).replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
 
 
 def _bytes(values: Sequence[bytes]) -> str:
-    """Return an array of bytes in PostgreSQL's notation."""
     return "{" + ",".join(f'"\\\\x{value.hex()}"' for value in values) + "}"

@@ -1,11 +1,11 @@
 """Copies the audit log of a home to the database that replicas share: every line once, in order, within a second or two.
 
-A thread follows the files, so lines of any process are copied. The database determines the current position: the latest line of the home in
-it. The file `audit.chain` of the home holds the chain and the number of copied lines, so that a removed end of the copy is noticed,
+A thread follows the files, so lines of any process are copied. The current position is the latest line of the home in the database. The
+file `audit.chain` of the home contains the chain and the number of copied lines, so that a removed end of the copy is noticed,
 restored, and logged. If the files of a home no longer contain the copied lines (a file was truncated, or the home was restored), the home
 continues with a new chain, which verification reports.
 
-Each minute, a replica also states in its own log the ends of the other chains that have new lines. So if an end is cut off in the database,
+Each minute, a replica also records in its own log the ends of the other chains that have new lines. If an end is cut off in the database,
 the other chains reveal it.
 """
 
@@ -70,11 +70,10 @@ class AuditCopier:
 
     @property
     def behind_seconds(self) -> float:
-        """Seconds since the whole log was last copied."""
+        """Return the number of seconds since the whole log was last copied."""
         return time.monotonic() - self._copied_at
 
     def start(self) -> None:
-        """Start copying."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -83,12 +82,10 @@ class AuditCopier:
         self._thread.join()
 
     def close(self) -> None:
-        """Close the connection."""
         drop(self._connection)
         self._connection = None
 
     def is_copied(self, file: Path) -> bool:
-        """Whether all lines of a full file are in the database."""
         place = self._place
         return place is not None and is_read(self._path, file, place)
 
@@ -147,7 +144,6 @@ class AuditCopier:
             self._retention.turn(self._address, self._chain, self._write, self.copy)
 
     def _copy_some(self, connection: Connection) -> bool:
-        """Copy the next lines. Returns whether there were any."""
         assert self._place is not None  # noqa: S101 - it was found
         lines, place = lines_after(self._path, self._place, _AT_ONCE)
         if lines:
@@ -178,7 +174,7 @@ class AuditCopier:
         self._keep()
 
     def _latest_known(self, connection: Connection, chain: str | None) -> tuple[str, int, Place]:
-        """Return the latest copied line of the home: its chain, its number there, and the place after it."""
+        """Return the latest copied line of the home: its chain, its number, and the position after it."""
         lines = backward(self._path)
         while some := list(islice(lines, _SOUGHT)):
             known = known_of(connection, chain, [line for line, _ in some])
@@ -188,7 +184,6 @@ class AuditCopier:
         return chain or uuid4().hex, 0, BEGINNING
 
     def _state_heads(self, connection: Connection) -> None:
-        """State the ends of other chains that have new content."""
         rows = connection.run(
             "SELECT c.chain, l.number, l.digest FROM audit_chain c JOIN audit_line l ON l.chain = c.chain AND l.number = c.number"
             " WHERE c.chain <> :own AND c.seen > clock_timestamp() - interval '7 days'"

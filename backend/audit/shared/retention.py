@@ -1,7 +1,7 @@
 """Removes lines of the shared audit log that are older than the retention period.
 
-Only the beginning of a chain is removed, never a line between others. Before that, the replica writes a line to its own log with the
-digests of the last removed lines: without it, verification would report missing lines.
+Only the beginning of a chain is removed, never a line between others. First the replica writes a line to its own log with the
+digests of the last lines to remove. Without it, verification would report missing lines.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Retention:
 
 
 def _ends(connection: Connection, before: str, own: str) -> Sequence[tuple[str, int, bytes]]:
-    """Return the latest line to remove of each chain. All lines before it go too. The last line of a replica's own chain is kept."""
+    """Return the last line to remove of each chain. The last line of a replica's own chain always stays."""
     rows = connection.run(
         """
         SELECT l.chain, l.number, l.digest FROM audit_chain c

@@ -1,4 +1,4 @@
-"""The latest lines of all replicas that pass a filter, by time. Only the necessary lines are read."""
+"""Searches the latest matching lines of all replicas, by time. Only the necessary lines are read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ _FITTING = """
 
 
 def latest_shared(questions: Questions, wanted: Wanted, most: int, *, within: int | None = None) -> MatchingEntries:
-    """Return the latest entries that pass, earliest first, each with its `chain` and `number`. `within` is about the most lines to read.
+    """Return the latest matching entries, earliest first, each with its `chain` and `number`.
+
+    `within` is an approximate limit of the lines to read.
 
     Raises:
         UnavailableError: the database does not answer.
@@ -64,5 +66,4 @@ def _entry(line: bytes, chain: str, number: int) -> dict[str, Any]:
 
 
 def _text(part: str | None) -> str | None:
-    """Return the text as the columns store it."""
     return part.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8") if part is not None else None

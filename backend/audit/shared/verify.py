@@ -1,8 +1,8 @@
-"""Follows the links of all chains of the shared audit log, and compares the ends that replicas state of each other's chains.
+"""Verifies the links of all chains of the shared audit log, and the ends that replicas record of each other's chains.
 
 The links of a chain reveal a line that was changed, removed, inserted or moved, except at the end. Lines cut off at the end are revealed if
-another chain states a later end (`audit.heads`), or if the caller asks for a head that was kept elsewhere. Nothing reveals that all chains
-were cut off or rewritten together from one moment on. To detect this, keep heads elsewhere.
+another chain records a later end (`audit.heads`), or if the caller gives a head that was stored elsewhere. Nothing reveals that all chains
+were cut off or rewritten together from one moment on. To detect this, store heads elsewhere.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _CHAINS = """
     FROM (SELECT chain FROM c WHERE chain IS NOT NULL) c FULL JOIN audit_chain a ON a.chain = c.chain ORDER BY a.seen, c.chain"""
 _AT_ONCE = 2_000  # lines per statement
 _STATED = 500  # ends to compare in one statement
-_MOST_MISSING = 1_000  # most ends without a line to keep for the check after all lines are read
+_MOST_MISSING = 1_000  # limit of ends without a line that are checked after all lines are read
 
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """A statement of the line number `by` of chain `of`: line `number` of `chain` has this digest."""
+    """A recorded end: according to line `by` of the chain `of`, line `number` of `chain` has this digest."""
 
     chain: str
     number: int
@@ -47,14 +47,14 @@ class _AuditFacts:
     """The facts collected from all lines."""
 
     found: Verified = field(default_factory=Verified)
-    removed: dict[str, int] = field(default_factory=dict)  # by chain: number of the last line removed as too old
+    removed: dict[str, int] = field(default_factory=dict)  # number of the last line removed as too old, by chain
     removed_digests: set[str] = field(default_factory=set)
     beginnings: dict[str, tuple[int, str | None]] = field(default_factory=dict)  # the first line: its number and its link
     missing: list[_Head] = field(default_factory=list)
 
 
 def verify_shared(address: Address, *, head: str | None = None, most: int | None = None) -> Verified:
-    """Follow the links of all chains, each from its first line, or from `most` lines before its end.
+    """Verify the links of all chains, each from its first line, or from `most` lines before its end.
 
     Raises:
         UnavailableError: the database does not answer.
@@ -62,7 +62,7 @@ def verify_shared(address: Address, *, head: str | None = None, most: int | None
     connection = address.connect()
     try:
         with address.faults():
-            # Read one snapshot of the tables: replicas continue writing.
+            # One snapshot of the tables is read, because replicas continue writing.
             connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             read = _AuditFacts()
             read.found.whole = True
@@ -116,7 +116,6 @@ def _follow(connection: Connection, read: _AuditFacts, chain: str, host: str, af
 
 
 def _lines(connection: Connection, chain: str, after: int) -> Iterator[tuple[int, str, bytes]]:
-    """Return number, stored digest and bytes of each line of a chain."""
     while True:
         rows = connection.run(
             "SELECT number, digest, line FROM audit_line"
@@ -131,7 +130,7 @@ def _lines(connection: Connection, chain: str, after: int) -> Iterator[tuple[int
 
 
 def _check_link(read: _AuditFacts, chain: str, number: int, entry: Entry, before: tuple[int, str] | None, *, is_linked: bool) -> bool:
-    """Compare a link with the previous line. Returns whether this line, or one before it, has a link."""
+    """Compare a link with the previous line. Returns whether this line or an earlier line has a link."""
     if "prev" not in entry:
         if is_linked:
             _report(read, chain, number, "it has no link, as no line of the service is without")
@@ -144,12 +143,11 @@ def _check_link(read: _AuditFacts, chain: str, number: int, entry: Entry, before
 
 
 def _stated(read: _AuditFacts, chain: str, number: int, entry: Entry) -> list[_Head]:
-    """Return the statements of a line about the ends of chains."""
     if entry.get("what") == REMOVED:
         for of, up_to, link in _triples(entry.get("removed")):
             read.removed[of] = max(up_to, read.removed.get(of, 0))
             read.removed_digests.add(link)
-        if isinstance(entry.get("up_to"), str):  # about the home's files, from before the log was shared
+        if isinstance(entry.get("up_to"), str):  # the line is about the home's files, from before the log was shared
             read.removed_digests.add(entry["up_to"])
     return [_Head(of, at, link, chain, number) for of, at, link in _triples(entry.get("heads"))] if entry.get("what") == HEADS else []
 
@@ -164,7 +162,6 @@ def _triples(stated: object) -> list[tuple[str, int, str]]:
 
 
 def _compare(connection: Connection, read: _AuditFacts, heads: Sequence[_Head]) -> None:
-    """Compare stated ends with the existing lines."""
     if not heads:
         return
     rows = connection.run(
@@ -182,7 +179,7 @@ def _compare(connection: Connection, read: _AuditFacts, heads: Sequence[_Head]) 
 
 
 def _judge_missing(read: _AuditFacts) -> None:
-    """Report the latest stated end of each chain that is missing, unless it was removed as too old."""
+    """Report the latest recorded end of each chain that is missing, unless it was removed as too old."""
     latest: dict[str, _Head] = {}
     for head in read.missing:
         if head.number > read.removed.get(head.chain, 0) and head.number >= latest.get(head.chain, head).number:
@@ -192,7 +189,7 @@ def _judge_missing(read: _AuditFacts) -> None:
 
 
 def _judge_beginnings(connection: Connection, read: _AuditFacts) -> None:
-    """Report chains whose first line links to lines that are missing without a record of their removal."""
+    """Report chains whose first line links to missing lines without a record of their removal."""
     for chain, (number, link) in read.beginnings.items():
         if link is None and number == 1:
             continue
@@ -214,7 +211,7 @@ def _report(read: _AuditFacts, chain: str, number: int, reason: str) -> None:
 
 
 def _hexadecimal(text: object) -> str:
-    """Return a digest for a statement. An invalid digest becomes the digest of nothing."""
+    """Normalize a digest. An invalid digest becomes the digest of nothing."""
     try:
         return bytes.fromhex(str(text)).hex()
     except ValueError:

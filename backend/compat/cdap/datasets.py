@@ -1,6 +1,6 @@
-"""`…/lineage`: the programs that read and wrote a dataset and its neighbours, to a number of levels, within a window of time.
+"""`…/lineage`: the programs that read and wrote a dataset and its neighbours, up to a number of levels, in a time window.
 
-A relation is one access of one run. The runs are those of the program in the window that state the dataset. A program
+A relation is one access by one run. The runs are the program's runs in the window whose events name the dataset. A program
 without such a run appears without runs.
 """
 
@@ -21,12 +21,12 @@ from headwater.graph.stores import Direction
 
 router = subject_router()
 
-_MOST = 2_000  # nodes of one answer
-_MOST_RUNS = 1_000  # of a program, in the time that is asked for
+_MOST = 2_000  # limit of nodes in an answer
+_MOST_RUNS = 1_000  # limit of runs of a program in the window
 
 
 class Collapse(StrEnum):
-    """The key by which relations are merged."""
+    """The key for merging relations."""
 
     ACCESS = "access"
     RUN = "run"
@@ -34,8 +34,6 @@ class Collapse(StrEnum):
 
 
 class Rollup(StrEnum):
-    """The level at which programs are shown."""
-
     WORKFLOW = "workflow"
 
 
@@ -82,8 +80,7 @@ async def _around(ask: CdapRequest, levels: int) -> list[Edge]:
     """Return the flows of the window around the dataset, upstream and downstream.
 
     Raises:
-        InvalidQueryError: the flows are too many.
-
+        InvalidQueryError: the number of flows exceeds the limit.
     """
     found: dict[tuple[str, str], Edge] = {}
     for direction in (Direction.UPSTREAM, Direction.DOWNSTREAM):
@@ -124,11 +121,10 @@ async def _relations(ask: CdapRequest, edges: Sequence[Edge], jobs: Sequence[str
 
 
 async def runs_in(ask: CdapRequest, job: str) -> list[Node]:
-    """Return the runs of a job that were first stated within the window.
+    """Return the runs of a job whose first event is in the window.
 
     Raises:
-        InvalidQueryError: the runs are too many.
-
+        InvalidQueryError: the number of runs exceeds the limit.
     """
     listing = await ask.graph.latest(ask.tenant, job, NodeKind.RUN, until=ask.window.until, first=_MOST_RUNS + 1)
     times = {
@@ -145,7 +141,7 @@ async def runs_in(ask: CdapRequest, job: str) -> list[Node]:
 
 
 async def _rolled_up(ask: CdapRequest, relations: Sequence[_Relation], pipelines: Mapping[str, str]) -> list[_Relation]:
-    """Replace jobs by their pipelines, and runs by the runs of these."""
+    """Replace jobs by their pipelines, and runs by their parent runs."""
     ids = sorted({node_id(NodeKind.RUN, relation.run) for relation in relations if relation.run})
     parents = {parse_id(run.id)[1][0]: _parent(run) for run in await ask.graph.get(ask.tenant, ids)}
     rolled = [
@@ -190,7 +186,6 @@ def _job(edge: Edge) -> str:
 
 
 def version_of(dataset: str, run: Node) -> str:
-    """Return the id of the version that a run wrote to a dataset."""
     return node_id(NodeKind.VERSION, *parse_id(dataset)[1], parse_id(run.id)[1][0])
 
 

@@ -1,7 +1,7 @@
-"""`/v3/namespaces/{namespace}/metadata/search`, `/v3/metadata/search`: datasets by their fields, as CDAP's search of metadata does.
+"""`/v3/namespaces/{namespace}/metadata/search` and `/v3/metadata/search`: CDAP's search for datasets by their fields.
 
-A term is the name of a field or dataset, or the beginning of a name and `*`. `NAME:TYPE` also asks for fields of a
-type. Letters match in any case. The index of names finds the names that contain a term. A question that needs more
+A term is the name of a field or dataset, or the beginning of a name and `*`. `NAME:TYPE` also selects fields of a
+type. Case is ignored. The index of names finds the names that contain a term. A query that needs more
 names than the limit is refused, not answered in part.
 """
 
@@ -24,11 +24,11 @@ from headwater.graph.stores.paging import fold
 
 router = APIRouter(prefix="/v3", tags=["cdap"])
 
-_LOOKED_AT, _PORTION = 5_000, 1_000  # names that hold a term
+_LOOKED_AT, _PORTION = 5_000, 1_000  # limits of names that contain a term: of all, and of one page
 _MOST_TERMS = 10
-_MOST = 1_000  # datasets of an answer
+_MOST = 1_000  # limit of datasets in an answer
 _TARGETS = frozenset({"all", "dataset"})
-# CDAP's simple types, and the beginnings of types of other systems that are of the same kind.
+# CDAP's simple types, with equivalent types of other systems.
 _TYPES: Mapping[str, tuple[str, ...]] = {
     "int": ("int", "integer"),
     "long": ("long", "bigint", "int8", "int64"),
@@ -47,7 +47,7 @@ _TYPES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A name, or the beginning of one, and optionally the type of a field."""
+    """A name, or the beginning of a name, and optionally the type of a field."""
 
     name: str
     begins: bool
@@ -70,7 +70,7 @@ class _Term:
 
 
 def _simple(stated: str) -> str | None:
-    """Return CDAP's type for the type of a field: `array<long>` is an array."""
+    """Return CDAP's type for the type of a field. For example, `array<long>` is an array."""
     word = stated.replace("<", " ").replace("(", " ").partition(" ")[0]
     return next((kind for kind, names in _TYPES.items() if word in names or (kind == "boolean" and word.startswith("bool"))), None)
 

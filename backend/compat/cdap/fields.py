@@ -1,4 +1,4 @@
-"""`…/lineage/fields` and `…/lineage/fields/{field}`: the fields of a dataset that have lineage, and the fields one program up and down."""
+"""`…/lineage/fields` and `…/lineage/fields/{field}`: the fields of a dataset that have lineage, and their direct inputs and outputs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from headwater.graph.stores import Direction
 
 router = subject_router()
 
-_MOST_COLUMNS = 10_000  # of a dataset
-_MOST = 20_000  # columns that one answer may reach
+_MOST_COLUMNS = 10_000  # limit of columns of a dataset
+_MOST = 20_000  # limit of columns in an answer
 
 
 async def _field(field: Annotated[str, Path(description="The name of a field.")]) -> str:
@@ -59,7 +59,7 @@ async def get_field(ask: Ask, field: Field, direction: Way) -> dict[str, Any]:
 
 
 async def column_of(ask: CdapRequest, field: str) -> str:
-    """The id of a field's column.
+    """Return the id of a field's column.
 
     Raises:
         NotFoundError: the dataset has no such field.
@@ -71,10 +71,10 @@ async def column_of(ask: CdapRequest, field: str) -> str:
 
 
 async def steps(ask: CdapRequest, columns: Sequence[str], direction: Direction) -> list[Edge]:
-    """The derivations of columns, one step up or down, that touch the time that is asked for.
+    """Return the direct derivations of columns, upstream or downstream, that overlap the window.
 
     Raises:
-        InvalidQueryError: they are too many.
+        InvalidQueryError: the number of derivations exceeds the limit.
     """
     if not columns:
         return []

@@ -1,8 +1,8 @@
-"""`…/lineage/fields/{field}/operations`: the operations of programs that made a field, or that made other fields of it.
+"""`…/lineage/fields/{field}/operations`: the operations that made a field, or that made other fields from it.
 
 Each program reads datasets, transforms fields, and writes a dataset. A transformation has OpenLineage's name
-(IDENTITY, AGGREGATION, FILTER, …), or UNKNOWN if no event states one. Programs that do the same are listed together.
-Operations that a program recorded for a run (`recorder`) are shown as they were recorded, and as `declared`.
+(IDENTITY, AGGREGATION, FILTER, …), or UNKNOWN if no event states one. Programs with the same operations are listed together.
+Operations that a program recorded for a run (`recorder`) are shown unchanged, with the mark `declared`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from headwater.graph.views.fields import operations_of
 
 router = subject_router()
 
-_MOST_RUNS = 200  # of a program, that are looked at for what they recorded
-_TOGETHER = 10  # of these that are in memory at a time: each may have recorded megabytes
-_MOST_OPERATIONS = 20_000  # that a program recorded, of which those about a field are looked for
-Transformation = tuple[str, str, str]  # a transformation: its name, its description, and the column that it makes
+_MOST_RUNS = 200  # limit of runs of a program whose recordings are read
+_TOGETHER = 10  # limit of recordings in memory at a time, because each may have megabytes
+_MOST_OPERATIONS = 20_000  # limit of recorded operations to search
+Transformation = tuple[str, str, str]  # a transformation: its name, its description, and its output column
 
 
 @dataclass(slots=True)
@@ -73,10 +73,10 @@ async def _programs(ask: CdapRequest, edges: Sequence[Edge], field: str, *, inco
 
 
 async def recorded_by(ask: CdapRequest, job: str, field: str, *, incoming: bool) -> dict[str, Recorded]:
-    """Return operations about a field that the latest runs of a program in the window recorded: JSON texts, each with its runs.
+    """Return the operations about a field that the latest runs of a program in the window recorded, as JSON texts with their runs.
 
     Raises:
-        InvalidQueryError: the runs recorded too much.
+        InvalidQueryError: the runs recorded more operations than the limit.
     """
     endpoint = EndPoint(namespace=ask.namespace, name=ask.name)
     found: dict[str, Recorded] = {}
@@ -103,7 +103,7 @@ async def recorded_by(ask: CdapRequest, job: str, field: str, *, incoming: bool)
 
 
 async def _executed(ask: CdapRequest, jobs: Sequence[str]) -> dict[str, int]:
-    """Return when the last run of each job began, in seconds since 1970."""
+    """Return the time at which the last run of each job began, in seconds since 1970."""
     last = {job.id: str(job.properties["lastRun"]) for job in await ask.graph.get(ask.tenant, jobs) if "lastRun" in job.properties}
     runs = {run.id: run.properties for run in await ask.graph.get(ask.tenant, sorted(set(last.values())))}
     began = {job: runs.get(run, {}).get("startedAt") or runs.get(run, {}).get("updatedAt") for job, run in last.items()}
@@ -111,7 +111,7 @@ async def _executed(ask: CdapRequest, jobs: Sequence[str]) -> dict[str, int]:
 
 
 def derived_operations(made: Mapping[Transformation, set[str]]) -> list[dict[str, Any]]:
-    """Return the operations of a program. Each comes after those that it takes fields from."""
+    """Return the operations of a program. Each one comes after the operations that made its input fields."""
     sources = sorted({column for columns in made.values() for column in columns})
     read: dict[str, list[str]] = {}
     for column in sources:

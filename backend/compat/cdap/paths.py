@@ -1,7 +1,7 @@
-"""`/v3/namespaces/{namespace}/datasets/{dataset}/fields/{field}/lineage`: the ways on which a field was made, and the runs that went each.
+"""`/v3/namespaces/{namespace}/datasets/{dataset}/fields/{field}/lineage`: the chains of operations that made a field, with their runs.
 
-The first design of CDAP's field-level lineage has this path; CDAP 6 has `/lineage/fields/{field}`. A path is a list of operations in
-an order in which each comes after those that it takes fields from: read, transformations, write.
+The first design of CDAP's field-level lineage has this path; CDAP 6 has `/lineage/fields/{field}`. Each chain lists its operations in
+order: read, transformations, write. An operation comes after the operations that made its input fields.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ async def get_paths(ask: Ask, field: Field) -> dict[str, Any]:
 
 
 async def _writers(ask: CdapRequest, job: str) -> list[str]:
-    """The runs of a program in the time that wrote the dataset."""
+    """Return the runs of a program in the window that wrote the dataset."""
     runs = await runs_in(ask, job)
     written = {version.id for version in await ask.graph.get(ask.tenant, [version_of(ask.dataset, run) for run in runs])}
     return sorted(parse_id(run.id)[1][0] for run in runs if version_of(ask.dataset, run) in written)

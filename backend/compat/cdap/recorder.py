@@ -1,8 +1,8 @@
-"""`POST /v3/namespaces/{namespace}/apps/{application}/{type}/{program}/runs/{run}/lineage/operations`: the recorder of operations.
+"""`POST /v3/namespaces/{namespace}/apps/{application}/{type}/{program}/runs/{run}/lineage/operations`: records operations.
 
-CDAP's programs record operations on fields within CDAP. CDAP has no recorder over HTTP. This one has CDAP's path of a
-run, and accepts operations in the form in which `…/fields/{field}/operations` answers them. They are declarations of
-the caller, and every answer marks them so.
+Programs in CDAP record their operations on fields within CDAP. CDAP has no HTTP endpoint for this. Headwater's endpoint has the path of a
+run in CDAP, and accepts operations in the form of the answers of `…/fields/{field}/operations`. They are declarations of
+the caller, and every answer marks them as such.
 """
 
 from __future__ import annotations
@@ -25,13 +25,11 @@ from headwater.errors import InvalidInputError, InvalidQueryError
 from headwater.graph.model import NodeKind, node_id, run_uuid
 from headwater.graphql.audit import audited
 
-_INLINE = 1024  # bytes of a recording that is read at once: each field may be made of each
+_INLINE = 1024  # larger recordings are parsed elsewhere, because every field may depend on every other
 router = APIRouter(prefix="/v3/namespaces/{namespace}/apps", tags=["cdap"])
 
 
 class ProgramType(StrEnum):
-    """The types of programs in CDAP's paths."""
-
     SPARK = "spark"
     MAPREDUCE = "mapreduce"
     WORKFLOWS = "workflows"
@@ -40,7 +38,7 @@ class ProgramType(StrEnum):
 
 
 def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
-    """Return a JSON Schema without references: within a specification they would point to other places."""
+    """Replace the references in a JSON Schema by their targets, because references would be wrong in another document."""
     if isinstance(schema, dict):
         if "$ref" in schema:
             return _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)

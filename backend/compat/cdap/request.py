@@ -1,4 +1,4 @@
-"""The common parts of all endpoints: the caller, the dataset, and the window of time."""
+"""The common parts of all CDAP endpoints: the caller, the dataset, and the time window."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 class Directions(StrEnum):
-    """The directions in which the lineage of a field is followed."""
-
     INCOMING = "incoming"
     OUTGOING = "outgoing"
     BOTH = "both"
@@ -40,27 +38,24 @@ class Window:
     end: int
 
     def touches(self, edge: Edge) -> bool:
-        """Return whether the window contains a time at which an edge was stated.
-
-        An edge without a time always matches.
-        """
+        """Whether an event stated an edge within the window. An edge without a time always matches."""
         first, last = edge.first.partition(" ")[0], edge.last.partition(" ")[0]
         return not first or (first < self.until and last >= self.since)
 
     @property
     def since(self) -> str:
-        """The start, as edges have it."""
+        """Return the start in the form of times in edges."""
         return _instant(self.start)
 
     @property
     def until(self) -> str:
-        """The end, as edges have it."""
+        """Return the end in the form of times in edges."""
         return _instant(self.end)
 
 
 @dataclass(frozen=True, slots=True)
 class CdapRequest:
-    """The graph, the tenant, the dataset of the question, and the window."""
+    """The graph, the tenant, the dataset, and the window of a query."""
 
     graph: GraphStore
     tenant: str
@@ -70,7 +65,6 @@ class CdapRequest:
 
     @property
     def dataset(self) -> str:
-        """The id of the dataset."""
         return node_id(NodeKind.DATASET, self.namespace, self.name)
 
 
@@ -96,7 +90,6 @@ Ask = Annotated[CdapRequest, Depends(_asked)]
 
 
 def subject_router() -> APIRouter:
-    """Return a router for one subject."""
     return APIRouter(prefix="/v3/namespaces/{namespace}/datasets/{dataset}/lineage", tags=["cdap"])
 
 

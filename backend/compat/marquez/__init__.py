@@ -1,11 +1,11 @@
 """Marquez's read API for programs written for Marquez: `/api/v1/namespaces`, `/jobs`, `/lineage`, `/search`, ….
 
-For clients of Marquez 0.51, as its OpenAPI document (`spec/openapi.yml`) and `marquez-python` have it. Each module
-answers about one subject. The modules `*_shape` give jobs, runs and datasets Marquez's form. Facts that Headwater
-does not know are null, or left out if Marquez's documents allow no null. Nothing is made up. Only tags can be changed
+The API is that of Marquez 0.51, as in its OpenAPI document (`spec/openapi.yml`) and `marquez-python`. Each module
+answers about one subject. The modules `*_shape` convert jobs, runs and datasets to Marquez's form. Unknown facts
+are null, or left out if Marquez's documents allow no null. No value is invented. Only tags can be changed
 here; events and declarations change everything else.
 
-An index of the store reads each page. Nothing here reads all jobs, datasets or runs.
+An index of the store reads each page. No endpoint reads all jobs, datasets or runs.
 """
 
 from __future__ import annotations

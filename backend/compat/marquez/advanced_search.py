@@ -1,6 +1,6 @@
-"""`GET /api/v2beta/search/…`: the question that Marquez's page asks with each letter if its advanced search is on.
+"""`GET /api/v2beta/search/…`: the search that Marquez's page sends with each typed letter if its advanced search is on.
 
-Marquez uses an OpenSearch for it, which also searches facets. Headwater searches the names of jobs, datasets and
+Marquez uses OpenSearch for it, which also searches facets. Headwater searches the names of jobs, datasets and
 fields.
 """
 
@@ -19,8 +19,8 @@ from headwater.graph.model import Node, NodeKind, node_id, parse_id
 
 router = subject_router("v2beta")
 
-_HITS = 10  # as many as an OpenSearch answers with where nobody says
-_LOOKED_AT = 200  # fields of these names: many datasets have a field of one name, and one has many fields
+_HITS = 10  # the default of OpenSearch
+_LOOKED_AT = 200  # limit of matching fields, because many datasets have a field of the same name
 
 _Part = Annotated[str, Query(alias="q", min_length=1, max_length=200, description="A part of a name, in any case.")]
 
@@ -78,5 +78,5 @@ def _facets(ask: MarquezRequest, node: Node | None) -> dict[str, Any]:
 
 
 def _marked(name: str, part: str) -> str:
-    """Return the name with `<em>` and `</em>` around the text of the search. The page shows these marks."""
+    """Return the name with `<em>` and `</em>` around the searched text, as the page expects."""
     return re.sub(re.escape(part), lambda found: f"<em>{found[0]}</em>", name, flags=re.IGNORECASE)

@@ -1,7 +1,7 @@
 """`GET /api/v1/column-lineage`: lineage of the columns of a dataset or job, or of one column, in both directions.
 
-Both `inEdges` and `outEdges` of a node begin at the node, as in Marquez, and `inEdges` lead to the columns that it
-derives from. Clients of Marquez rely on that.
+As in Marquez, both `inEdges` and `outEdges` begin at the node, and `inEdges` lead to the columns from which the node derives.
+Clients of Marquez rely on this.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from headwater.graph.stores.protocol import Subgraph
 
 router = subject_router()
 
-_MOST_COLUMNS = 1_000  # to begin with
-_MOST = 5_000  # nodes of one answer
+_MOST_COLUMNS = 1_000  # limit of columns at which the lineage begins
+_MOST = 5_000  # limit of nodes in an answer
 
 NodeId = Annotated[
     str, Query(alias="nodeId", description="dataset:NAMESPACE:NAME, datasetField:NAMESPACE:NAME:FIELD or job:NAMESPACE:NAME.")
@@ -34,9 +34,9 @@ Downstream = Annotated[bool, Query(alias="withDownstream", description="Also wha
 
 @router.get("/column-lineage")
 async def get_column_lineage(ask: Ask, name: NodeId, depth: Depth = 20, downstream: Downstream = False) -> dict[str, Any]:
-    """Return the lineage of columns: `{"graph": […], "truncated"}`, the nodes in order of their ids, without columns that have none.
+    """Return the lineage of columns: `{"graph": […], "truncated"}`, the nodes in order of their ids. Columns without lineage are left out.
 
-    `truncated` is the number of columns that were reached and left out, the furthest.
+    `truncated` is the number of columns that were found but left out, the furthest ones.
     """
     node = await node_of(ask, name, (NodeKind.DATASET, NodeKind.COLUMN, NodeKind.JOB))
     columns = await _columns(ask, node)
@@ -46,11 +46,10 @@ async def get_column_lineage(ask: Ask, name: NodeId, depth: Depth = 20, downstre
 
 
 async def _columns(ask: MarquezRequest, node: Node) -> list[str]:
-    """Return the columns of a dataset, those that a job writes, or the named column.
+    """Return the columns of a dataset, the columns that a job writes, or the named column.
 
     Raises:
-        InvalidQueryError: the columns are too many.
-
+        InvalidQueryError: the number of columns exceeds the limit.
     """
     if node.kind is NodeKind.COLUMN:
         return [node.id]

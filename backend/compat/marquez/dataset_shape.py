@@ -1,4 +1,4 @@
-"""Datasets and their versions in Marquez's form. A version is the output of one run, and its id is the run's."""
+"""Converts datasets and their versions to Marquez's form. A version is the output of one run, and has the run's id."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from headwater.graph.stores.write_times import with_ends
 from headwater.graph.views import UNWRITTEN, find_failed_writes
 from headwater.graph.views.masking import field_tags
 
-_MOST_FIELDS = 1_000  # of a dataset whose schema nobody stated: its columns are listed
-_MOST_SOURCES = 20_000  # columns that those of a page derive from
+_MOST_FIELDS = 1_000  # limit of listed columns if no event states the schema of a dataset
+_MOST_SOURCES = 20_000  # limit of input columns for a page
 _STREAMS = ("kafka://", "kinesis://", "pulsar://", "pubsub")
 
 
 async def bodies_of_datasets(ask: MarquezRequest, datasets: Sequence[Node]) -> list[dict[str, Any]]:
-    """Return datasets in Marquez's form, in their order.
+    """Convert datasets to Marquez's form, in order.
 
     Raises:
         InvalidQueryError: the datasets have too many fields for one answer.
-
     """
     stated = await when_stated(ask, [dataset.id for dataset in datasets])
     fields = await _fields(ask, datasets)
@@ -61,10 +60,7 @@ async def bodies_of_datasets(ask: MarquezRequest, datasets: Sequence[Node]) -> l
 
 
 async def bodies_of_versions(ask: MarquezRequest, dataset: Node, versions: Sequence[Node]) -> list[dict[str, Any]]:
-    """Return versions of a dataset in Marquez's form.
-
-    The graph keeps the fields and facets of the dataset, not those of each version.
-    """
+    """Convert versions of a dataset to Marquez's form. The graph has the fields and facets of the dataset only."""
     versions = await with_ends(ask.graph, ask.tenant, versions)
     stated = await when_stated(ask, [version.id for version in versions])
     fields = (await _fields(ask, [dataset]))[dataset.id]
@@ -111,11 +107,11 @@ def _body(ask: MarquezRequest, dataset: Node, stated: Stated, fields: Sequence[M
 
 
 async def _fields(ask: MarquezRequest, datasets: Sequence[Node]) -> Mapping[str, list[dict[str, Any]]]:
-    """Return the fields of each dataset: those of its stated schema, else its known columns."""
+    """Return the fields of each dataset, from its stated schema or else from its known columns."""
     stated: dict[str, list[tuple[str, str, str | None]]] = {}
     count = 0
     for dataset in datasets:
-        # One dataset after the other, in a thread: a schema may be long, and other callers wait for the event loop.
+        # A schema may be long, so each dataset is converted in a thread, not on the event loop.
         stated[dataset.id] = await asyncio.to_thread(_schema, dataset)
         if not stated[dataset.id] and not _has_schema(dataset):
             listing = await ask.graph.listed(ask.tenant, node_id(NodeKind.COLUMN, *_names(dataset), ""), first=_MOST_FIELDS)
@@ -141,7 +137,6 @@ async def _fields(ask: MarquezRequest, datasets: Sequence[Node]) -> Mapping[str,
 
 
 def _schema(dataset: Node) -> list[tuple[str, str, str | None]]:
-    """Return name, type and description of the fields in a dataset's stated schema."""
     schema = objects(mapping(dataset.properties.get("schema")).get("fields"))
     return [(name, text(field.get("type")) or "", text(field.get("description"))) for field in schema if (name := text(field.get("name")))]
 
@@ -151,7 +146,7 @@ def _has_schema(dataset: Node) -> bool:
 
 
 def _keys(tags: Collection[str]) -> list[str]:
-    """Return tags without those that repeat another with its value (`pii=email` next to `pii`)."""
+    """Remove tags that repeat another tag with a value (`pii=email` next to `pii`)."""
     return sorted(tag for tag in tags if "=" not in tag or tag.partition("=")[0] not in tags)
 
 
@@ -162,10 +157,7 @@ def _current(versions: Sequence[Node]) -> Node | None:
 
 
 async def _column_lineage(ask: MarquezRequest, columns: Sequence[str]) -> Mapping[str, list[dict[str, Any]]]:
-    """Return the inputs of each column, one step back, or nothing if that is too much.
-
-    `/column-lineage` then answers.
-    """
+    """Return the direct inputs of each column, or nothing if there are too many. `/column-lineage` has them then."""
     if not columns:
         return {}
     limit = len(columns) + _MOST_SOURCES
@@ -184,7 +176,7 @@ async def _column_lineage(ask: MarquezRequest, columns: Sequence[str]) -> Mappin
 
 
 def input_field(column: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a column from which another derives, with the last statement of how."""
+    """Convert a derivation to the input column in Marquez's form, with its latest transformation."""
     namespace, dataset, field = parse_id(column)[1]
     step = next(iter(objects(properties.get("transformations"))), {})
     return {

@@ -1,7 +1,7 @@
-"""`GET /api/v1/events/lineage`: the accepted OpenLineage events, in the order in which they arrived.
+"""`GET /api/v1/events/lineage`: the accepted OpenLineage events, in the order of their arrival.
 
-The log has this order, and no index by the time that an event states. Questions with `before` and `after` read every
-event, and are refused if the events are too many.
+The log has this order, and no index by the time in an event. Queries with `before` and `after` read every
+event, and are refused if there are too many events.
 """
 
 from __future__ import annotations
@@ -27,14 +27,12 @@ from headwater.graph.quality import holds_values
 
 router = subject_router()
 
-_LOOKED_AT = 20_000  # entries of the log
-_LOOKED_AT_BYTES = 512 << 20  # of these
-_MOST_BYTES = 32 << 20  # of the events of a page
+_LOOKED_AT = 20_000  # limit of log entries to read
+_LOOKED_AT_BYTES = 512 << 20  # limit of their size
+_MOST_BYTES = 32 << 20  # limit of the events of a page
 
 
 class Sort(StrEnum):
-    """The order: the last event first (`desc`), or the first."""
-
     LAST = "desc"
     FIRST = "asc"
 
@@ -118,7 +116,7 @@ def _instant(stated: str | None, field: str) -> str | None:
 
 
 def _without_values(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an event without the facets that show values of columns."""
+    """Remove the facets that show values of columns from an event."""
     shown = dict(event)
     for name in ("run", "job", "dataset"):
         if name in shown:

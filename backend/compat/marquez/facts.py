@@ -1,4 +1,4 @@
-"""The common parts of all nodes in Marquez's form: the times when they were first and last stated, and their facets."""
+"""The common parts of all nodes in Marquez's form: the times of the first and last event about them, and their facets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headwater.graph.stores import Direction
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """The times when a node was first and last stated (None: no event says), and the ids of its containers."""
+    """The times of the first and the last event about a node (None: unknown), and the ids of its containers."""
 
     created: str | None
     updated: str | None
@@ -26,7 +26,7 @@ NEVER = Stated(None, None, ())
 
 
 async def when_stated(ask: MarquezRequest, ids: Sequence[str]) -> Mapping[str, Stated]:
-    """Return when each node was stated, by the edges from its containers, else by the reads and writes that the caller sees."""
+    """Return these times for each node, from the edges of its containers, or else from visible reads and writes."""
     by_child: dict[str, list[Edge]] = {}
     for edge in await ask.graph.neighbours(ask.tenant, ids, direction=Direction.UPSTREAM, kinds=[EdgeKind.CONTAINS]):
         by_child.setdefault(edge.dst, []).append(edge)
@@ -40,12 +40,11 @@ async def when_stated(ask: MarquezRequest, ids: Sequence[str]) -> Mapping[str, S
 
 
 def facets(ask: MarquezRequest, properties: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the facets of a node, without values of columns for a caller who may not read them."""
+    """Return the facets of a node. Facets with values of columns are left out for callers who may not see values."""
     return {name: facet for name, facet in facets_of(properties).items() if ask.tells_values or not holds_values(name)}
 
 
 def by_id(nodes: Iterable[Node]) -> dict[str, Node]:
-    """Return nodes by their ids."""
     return {node.id: node for node in nodes}
 
 

@@ -1,4 +1,4 @@
-"""Jobs in Marquez's form."""
+"""Converts jobs to Marquez's form."""
 
 from __future__ import annotations
 
@@ -13,14 +13,11 @@ from headwater.graph.model import EdgeKind, Node, NodeKind, parse_id
 from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.stores import Direction
 
-_LATEST = 10  # runs that a job is told with, as by Marquez
+_LATEST = 10  # number of runs in a job, as in Marquez
 
 
 async def bodies_of_jobs(ask: MarquezRequest, jobs: Sequence[Node], *, runs: bool = False) -> list[dict[str, Any]]:
-    """Return jobs in Marquez's form, in their order.
-
-    `runs` adds the latest runs of each; otherwise it has only the last.
-    """
+    """Convert jobs to Marquez's form, in order. With `runs`, each job has its latest runs, otherwise only the last one."""
     ids = [job.id for job in jobs]
     stated = await when_stated(ask, ids)
     read = await _datasets(ask, ids, Direction.UPSTREAM)
@@ -40,7 +37,6 @@ async def bodies_of_jobs(ask: MarquezRequest, jobs: Sequence[Node], *, runs: boo
 
 
 def dataset_id(dataset: str) -> dict[str, str]:
-    """Return a dataset's id in Marquez's form, from its node's id."""
     namespace, name = parse_id(dataset)[1]
     return {"namespace": namespace, "name": name}
 
@@ -71,7 +67,6 @@ def _body(ask: MarquezRequest, job: Node, stated: Stated, read: Sequence[str], w
 
 
 async def _datasets(ask: MarquezRequest, jobs: Sequence[str], direction: Direction) -> Mapping[str, list[str]]:
-    """Return the datasets that each job reads (upstream) or writes (downstream), in order of their ids."""
     kind = EdgeKind.READS if direction is Direction.UPSTREAM else EdgeKind.WRITES
     found: dict[str, set[str]] = {job: set() for job in jobs}
     for edge in await ask.graph.neighbours(ask.tenant, jobs, direction=direction, kinds=[kind]):
@@ -82,7 +77,7 @@ async def _datasets(ask: MarquezRequest, jobs: Sequence[str], direction: Directi
 
 
 def job_type(properties: Mapping[str, Any]) -> str:
-    """Return batch, stream or service. A job without a stated type is a batch job."""
+    """Return BATCH, STREAM or SERVICE. A job without a stated type is a batch job."""
     stated = mapping(properties.get("jobType"))
     kinds = {str(stated.get("processingType")).upper(), str(stated.get("jobType")).upper()}
     return "STREAM" if kinds & {"STREAMING", "STREAM"} else "SERVICE" if "SERVICE" in kinds else "BATCH"

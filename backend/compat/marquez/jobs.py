@@ -1,6 +1,6 @@
 """`/api/v1/namespaces/{namespace}/jobs…` and `/api/v1/jobs`: jobs, their versions, their runs.
 
-No index holds the states of last runs. A question for jobs in a state reads all jobs, and is refused if they are too
+No index has the states of last runs. A query for jobs in a state reads all jobs, and is refused if there are too
 many.
 """
 
@@ -23,14 +23,12 @@ from headwater.graph.stores.protocol import Listing
 
 router = subject_router()
 
-_WITH_RUNS = 25  # jobs of a list that are told with their last runs, which Marquez's page draws
-_LOOKED_AT = 20_000  # jobs
+_WITH_RUNS = 25  # limit of listed jobs with their last runs, which Marquez's page draws
+_LOOKED_AT = 20_000  # limit of jobs to read
 _PORTION = 1_000
 
 
 class RunState(StrEnum):
-    """States of a run in Marquez's names."""
-
     NEW = "NEW"
     RUNNING = "RUNNING"
     COMPLETED = "COMPLETED"
@@ -96,8 +94,7 @@ async def _in_states(ask: MarquezRequest, prefix: str, place: Page, states: froz
     """Return a page of the jobs whose last run is in one of the states.
 
     Raises:
-        InvalidQueryError: the jobs are too many to read each.
-
+        InvalidQueryError: there are too many jobs to read.
     """
     found: list[Node] = []
     after, looked_at = None, 0

@@ -1,7 +1,6 @@
-"""`GET /api/v1/lineage`: the jobs and datasets around one of them, with the edges between.
+"""`GET /api/v1/lineage`: the jobs and datasets upstream and downstream of a node, with their edges.
 
-The lineage of a node here is its upstream and its downstream. Marquez also answers with other jobs that read a source
-of the node. They are no lineage of the node, and are left out.
+Marquez also returns other jobs that read a source of the node. Such jobs are not lineage of the node, and are left out here.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ router = subject_router()
 NodeId = Annotated[str, Query(alias="nodeId", description="dataset:NAMESPACE:NAME or job:NAMESPACE:NAME.")]
 Depth = Annotated[int, Query(ge=0, le=100, description="How many jobs deep, either way.")]
 
-_MOST = 2_000  # nodes of one answer, each with its runs or fields
+_MOST = 2_000  # limit of nodes in an answer, each with its runs or fields
 
 
 @router.get("/lineage")
 async def get_lineage(ask: Ask, name: NodeId, depth: Depth = 20) -> Response:
     """Return the lineage of a dataset or job, upstream and downstream: `{"graph": […], "truncated"}`, the nodes in order of their ids.
 
-    `truncated` is the number of nodes that were reached and left out, the furthest. The answer has `hidden` if some
-    nodes lie in namespaces that the caller may not read.
+    `truncated` is the number of nodes that were found but left out, the furthest ones. The answer has `hidden` if some
+    nodes are in namespaces that the caller may not read.
     """
     node = await node_of(ask, name, (NodeKind.DATASET, NodeKind.JOB))
     # The furthest jobs list their datasets, too. The jobs of the dataset itself are not counted.
@@ -54,7 +53,7 @@ async def _nodes(ask: MarquezRequest, reached: Subgraph) -> list[dict[str, Any]]
 
 
 def nodes_with_edges(nodes: Sequence[Node], edges: Sequence[tuple[str, str]], about: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return nodes in Marquez's form, with the edges that join two of them."""
+    """Convert nodes to Marquez's form, with the edges between them."""
     names = {node.id: node_name(node.id) for node in nodes}
     into: dict[str, list[dict[str, str]]] = {node.id: [] for node in nodes}
     out: dict[str, list[dict[str, str]]] = {node.id: [] for node in nodes}

@@ -1,7 +1,7 @@
 """Names in paths, with encoded slashes and percent signs: `/api/v1/namespaces/s3%3A%2F%2Flake/datasets/%2Fa%2Fb`.
 
-A server decodes a path before it looks for a route, and a name with a slash becomes two. Below these paths, guard and
-routes therefore see the path as it was sent, and the code that reads a name decodes it.
+A server decodes a path before it looks for a route, which would split a name with a slash. Below these paths, guard and
+routes therefore see the encoded path, and the code that reads a name decodes it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BELOW = (b"/api/v1/namespaces/", b"/api/v1/sources/", b"/api/v1/jobs/", b"/api/
 
 
 class EncodedNames:
-    """ASGI middleware, before the guard: both it and the routes must see one path."""
+    """ASGI middleware that restores the encoded path. It runs before the guard, because guard and routes must see the same path."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -31,11 +31,10 @@ class EncodedNames:
 
 
 def decoded(sent: str) -> str:
-    """Return the decoded name in a part of a path.
+    """Decode a name in a part of a path.
 
     Raises:
         InvalidQueryError: the bytes are not UTF-8.
-
     """
     try:
         return unquote(sent, errors="strict")

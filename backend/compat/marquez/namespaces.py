@@ -1,7 +1,7 @@
 """`/api/v1/namespaces` and `/api/v1/sources`.
 
 Marquez has one kind of namespace, for jobs and datasets. In Headwater a namespace of jobs is a `system`, and one of
-datasets a `platform`. A name that is both is listed once. A source is a namespace of datasets.
+datasets a `platform`. A name of both kinds is listed once. A source is a namespace of datasets.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ async def require_namespace(ask: MarquezRequest, namespace: str) -> list[Node]:
     """Return the nodes of a namespace.
 
     Raises:
-        NotFoundError: nothing is in it.
-
+        NotFoundError: the namespace is empty.
     """
     found = await ask.graph.get(ask.tenant, [node_id(kind, namespace) for kind in _HOLDING])
     if not found:
@@ -68,7 +67,7 @@ async def get_source(source: Annotated[str, Depends(_source_name)], ask: Ask) ->
 
 
 async def _merged(ask: MarquezRequest, place: Page) -> Listing:
-    """Return a page of the namespaces of both kinds, each once. There are few of them."""
+    """Return a page of the namespaces of both kinds, each once. The number of namespaces is small."""
     end = place.offset + place.limit
     listings = [await ask.graph.listed(ask.tenant, f"{kind}:", first=end) for kind in _HOLDING]
     names: dict[str, Node] = {}
@@ -80,7 +79,7 @@ async def _merged(ask: MarquezRequest, place: Page) -> Listing:
 
 
 def _body(nodes: list[Node]) -> dict[str, Any]:
-    """Return a namespace. The graph does not know when it was first seen, and rarely knows its owner."""
+    """Convert a namespace to Marquez's form. The graph has no creation time of namespaces, and rarely an owner."""
     abouts = [descriptions_of(node) for node in nodes]
     return {
         "name": parse_id(nodes[0].id)[1][0],

@@ -1,7 +1,7 @@
-"""Nodes in Marquez's names: `dataset:NAMESPACE:NAME`, `job:NAMESPACE:NAME`, `datasetField:NAMESPACE:NAME:FIELD`.
+"""Node ids in Marquez's form: `dataset:NAMESPACE:NAME`, `job:NAMESPACE:NAME`, `datasetField:NAMESPACE:NAME:FIELD`.
 
-These names have no encoding, and namespaces and names may have colons (`s3://lake:9000`), so that a text can be read
-in several ways. The reading that exists in the graph is used. A text is refused if two such nodes exist.
+These ids are not encoded, and namespaces and names may contain colons (`s3://lake:9000`), so an id is ambiguous. The interpretation whose
+node exists in the graph is used. An id is refused if two such nodes exist.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from headwater.graph.model import Node, NodeKind, node_id, parse_id
 _KINDS = {"dataset": (NodeKind.DATASET, 2), "job": (NodeKind.JOB, 2), "datasetField": (NodeKind.COLUMN, 3)}
 _NAMES = {kind: name for name, (kind, _) in _KINDS.items()}
 _VERSION = re.compile(r".+#[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.DOTALL)
-_MOST_COLONS = 40  # with which there are 780 ways to read the id of a field
+_MOST_COLONS = 40  # an id of a field with 40 colons has 780 interpretations
 
 
 def node_name(identifier: str) -> str:
-    """Return the id of a node in Marquez's form."""
+    """Convert the id of a node to Marquez's form."""
     kind, parts = parse_id(identifier)
     return ":".join([_NAMES[NodeKind(kind)], *parts])
 
 
 async def node_of(ask: MarquezRequest, name: str, kinds: Sequence[NodeKind]) -> Node:
-    """Return the node of one of the kinds with a name of Marquez.
+    """Return the node with an id in Marquez's form, if it is of one of the kinds.
 
     Raises:
-        InvalidQueryError: the text is no such name, or could name two nodes.
+        InvalidQueryError: the text is not such an id, or is ambiguous.
         NotFoundError: no such node exists.
         UnsupportedError: the text names a version of a node.
-
     """
     prefix, colon, rest = name.partition(":")
     kind, parts = _KINDS.get(prefix, (None, 0))

@@ -1,4 +1,4 @@
-"""The common parts of all endpoints: the caller, the graph, the page, and errors in Marquez's form."""
+"""The common parts of all Marquez endpoints: the caller, the graph, the page, and errors in Marquez's form."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from headwater.errors import InvalidInputError, InvalidQueryError, NotFoundError
 from headwater.graph.stores import GraphStore
 from headwater.graph.stores.protocol import Listing
 
-_MOST = 1_000  # of a page: each entry brings its neighbours
-_MOST_BROUGHT = 20_000  # fields of datasets, or inputs of runs, of a page
+_MOST = 1_000  # limit of entries in a page, because each has its neighbours
+_MOST_BROUGHT = 20_000  # limit of fields of datasets, or inputs of runs, in a page
 
 
 @dataclass(frozen=True, slots=True)
 class MarquezRequest:
-    """The graph, the tenant, and whether the caller may know values of columns."""
+    """The graph, the tenant, and whether the caller may see values of columns."""
 
     graph: GraphStore
     tenant: str
@@ -35,7 +35,7 @@ class MarquezRequest:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A page: the number of entries, and the number before them."""
+    """A page: the number of entries, and the number of entries before it."""
 
     limit: int
     offset: int
@@ -57,7 +57,7 @@ Page = Annotated[Place, Depends(_place)]
 
 
 class _Route(APIRoute):
-    """A route whose client errors also have `code`, as Marquez's have (`{"code": 404, "message": "…"}`)."""
+    """A route whose client errors also have `code`, as Marquez's errors have (`{"code": 404, "message": "…"}`)."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
@@ -73,21 +73,19 @@ class _Route(APIRoute):
 
 
 def subject_router(version: str = "v1") -> APIRouter:
-    """Return a router for one subject."""
     return APIRouter(prefix=f"/api/{version}", tags=["marquez"], route_class=_Route)
 
 
 def not_found(what: str, name: str) -> NotFoundError:
-    """Return Marquez's answer for something that does not exist."""
+    """Return Marquez's error for a missing node."""
     return NotFoundError(f"{what} '{name[:500]}' not found.", hint="Names are told exactly, in the case that events state them in.")
 
 
 def require_fewer(count: int, what: str, entries: int) -> None:
-    """Refuse a page that costs too much. A single entry is always answered.
+    """Refuse a page that is too expensive. A single entry is always answered.
 
     Raises:
-        InvalidQueryError: the entries of a page bring more than the limit.
-
+        InvalidQueryError: the entries of the page have more parts than the limit.
     """
     if entries > 1 and count > _MOST_BROUGHT:
         raise InvalidQueryError(
@@ -98,10 +96,9 @@ def require_fewer(count: int, what: str, entries: int) -> None:
 
 
 async def answer(body: Any) -> JSONResponse:
-    """Return the content as JSON that is made in a thread, because all other callers wait for the event loop."""
+    """Return the content as JSON. The JSON is written in a thread, because a long answer would block the event loop."""
     return await asyncio.to_thread(JSONResponse, body)
 
 
 def page_of(name: str, entries: list[Any], listing: Listing) -> dict[str, Any]:
-    """Return a page of entries in Marquez's form."""
     return {name: entries, "totalCount": listing.total}

@@ -1,4 +1,4 @@
-"""`GET /api/v1/runlineage/upstream`: the runs that wrote the versions that a run read, and so on."""
+"""`GET /api/v1/runlineage/upstream`: the runs that wrote the versions that a run read, and their upstream runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headwater.graph.model import NodeKind, node_id, run_key
 
 router = subject_router()
 
-_MOST = 500  # runs of one answer
+_MOST = 500  # limit of runs in an answer
 
 
 @router.get("/runlineage/upstream")

@@ -1,7 +1,7 @@
-"""Runs in Marquez's form.
+"""Converts runs to Marquez's form.
 
-A run reads a version of each input: the one in its capture, else the last one that was complete when the run began.
-An input without a known version is not listed. A version's id is that of the run that wrote it.
+A run reads one version of each input: the version in its capture, or else the last version that was complete when the run began.
+An input without a known version is not listed. A version has the id of the run that wrote it.
 """
 
 from __future__ import annotations
@@ -22,31 +22,29 @@ from headwater.graph.stores.write_times import with_ends
 
 _STATES = {"START": "RUNNING", "RUNNING": "RUNNING", "COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
 _INPUT = "input:"
-_LOOKED_AT = 20  # versions of a dataset
-_PORTION = 2_000  # inputs whose versions are in memory at a time
+_LOOKED_AT = 20  # limit of versions of a dataset to read
+_PORTION = 2_000  # limit of inputs whose versions are in memory at a time
 
 
 async def bodies_of_runs(ask: MarquezRequest, runs: Sequence[Node]) -> list[dict[str, Any]]:
-    """Return runs in Marquez's form, in their order."""
+    """Convert runs to Marquez's form, in order."""
     stated = await when_stated(ask, [run.id for run in runs])
     inputs = await _inputs(ask, runs)
     outputs = await _outputs(ask, runs)
-    # In a thread, because all other callers wait for the event loop.
+    # In a thread, because this would block the event loop.
     return await asyncio.to_thread(lambda: [_body(ask, run, stated.get(run.id, NEVER), inputs[run.id], outputs[run.id]) for run in runs])
 
 
 async def states_of_runs(ask: MarquezRequest, runs: Sequence[str]) -> Mapping[str, str]:
-    """Return the state of each run in Marquez's names."""
     return {run.id: _state(run) for run in await ask.graph.get(ask.tenant, runs)}
 
 
 def job_version(namespace: str, name: str) -> str:
-    """Return the one version of a job. The graph keeps the inputs and outputs of a job, not how they changed."""
+    """Return the version id of a job. There is one, because the graph has only the present inputs and outputs of a job."""
     return str(uuid5(NAMESPACE_URL, node_id(NodeKind.JOB, namespace, name)))
 
 
 def version_id(version: str) -> dict[str, str]:
-    """Return the id of a version in Marquez's form, from its node's id."""
     namespace, name, run = parse_id(version)[1]
     return {"namespace": namespace, "name": name, "version": run}
 
@@ -106,7 +104,7 @@ async def _versions_then(ask: MarquezRequest, runs: Sequence[Node], datasets: Ma
         if isinstance(when := began[run], str):
             asked += [(run, dataset, when) for dataset in those if dataset.startswith(f"{NodeKind.DATASET}:")]
     require_fewer(len(asked), "inputs", len(runs))
-    asked.sort(key=lambda one: one[1:])  # instants of a dataset are neighbours, so that the versions between them are read once
+    asked.sort(key=lambda one: one[1:])  # sorted by dataset and time, so that versions between two instants are read once
     by_run: dict[tuple[str, str], str] = {}
     for start in range(0, len(asked), _PORTION):
         portion = asked[start : start + _PORTION]
@@ -117,7 +115,7 @@ async def _versions_then(ask: MarquezRequest, runs: Sequence[Node], datasets: Ma
 
 
 async def latest_versions(ask: MarquezRequest, moments: Sequence[Moment]) -> Mapping[Moment, Sequence[Node]]:
-    """Return some of the last versions that datasets had at instants: the very last may be of runs that did not complete."""
+    """Return the last versions of datasets at instants. Several are returned, because the last run may not have completed."""
     found = await ask.graph.latest_at(ask.tenant, moments, NodeKind.VERSION, first=_LOOKED_AT)
     versions = by_id(await with_ends(ask.graph, ask.tenant, list(by_id(node for nodes in found.values() for node in nodes).values())))
     return {moment: [versions[node.id] for node in nodes] for moment, nodes in found.items()}
@@ -129,7 +127,7 @@ def _complete(asked: Sequence[tuple[str, str, str]], found: Mapping[Moment, Sequ
 
 
 def _last(versions: Sequence[Node], when: str, own: str) -> str | None:
-    """Return the version that was complete last at an instant, except the output of the run itself."""
+    """Return the version that was completed last before an instant. The run's own output does not count."""
     there = [
         (written, version.id)
         for version in versions

@@ -18,7 +18,7 @@ router = subject_router()
 
 
 class FacetsOf(StrEnum):
-    """Whose facets are asked for."""
+    """The owner of the requested facets."""
 
     RUN = "run"
     JOB = "job"

@@ -1,9 +1,9 @@
-"""`GET /api/v1/search`: datasets and jobs by a part of their name, in any case.
+"""`GET /api/v1/search`: datasets and jobs by a part of their name. Case is ignored.
 
-`%` stands for any letters, `_` for one.
+`%` matches any characters, `_` matches one.
 
-The index of names finds those that hold the longest part without a wildcard. Other parts of a question (a wildcard, a
-namespace, a day, another order) need a look at each name. A question that needs more than the limit is refused, not
+The index of names finds the names that contain the longest part without a wildcard. Other conditions (a wildcard, a
+namespace, a day, another order) are checked for each name. A query that needs more names than the limit is refused, not
 answered in part.
 """
 
@@ -29,23 +29,18 @@ router = subject_router()
 T = TypeVar("T", bound=StrEnum)
 
 _DAY = r"^\d{4}-\d{2}-\d{2}$"
-_LONGEST = 200  # letters of what is searched
+_LONGEST = 200  # limit of characters in the searched text
 _LOOKED_AT = 5_000
 _PORTION = 1_000
 
 
 class Filter(StrEnum):
-    """The kind of node that is searched."""
-
     DATASET = "dataset"
     JOB = "job"
 
 
 class Sort(StrEnum):
-    """The order of the answers.
-
-    Marquez's document has one name for the second order, its code and its page another.
-    """
+    """The order of the results. Marquez's document has another name for the second order than its code and its page."""
 
     NAME = "name"
     UPDATED = "updated_at"
@@ -72,7 +67,7 @@ async def get_search(
     pattern = Wildcards(fold(query))
     found: list[dict[str, Any]] = []
     async for nodes in _holding(ask, _longest(query), kinds):
-        # In a thread, because all other callers wait for the event loop: a thousand long names take a tenth of a second.
+        # In a thread, because a thousand long names would block the event loop for a tenth of a second.
         fits = await asyncio.to_thread(pattern.fitting, [fold(node.name) for node in nodes])
         fitting = [node for node, fit in zip(nodes, fits, strict=True) if fit and namespace in (None, parse_id(node.id)[1][0])]
         stated = await when_stated(ask, [node.id for node in fitting])
@@ -89,11 +84,10 @@ _KINDS = {Filter.DATASET: (NodeKind.DATASET,), Filter.JOB: (NodeKind.JOB,)}
 
 
 async def _holding(ask: MarquezRequest, part: str, kinds: tuple[NodeKind, ...]) -> AsyncIterator[list[Node]]:
-    """Return the nodes whose name holds a part, in order of name, portion by portion.
+    """Yield the nodes whose name contains a part, in order of names, page by page.
 
     Raises:
         InvalidQueryError: more nodes match than the limit.
-
     """
     cursor, total = None, 0
     for _ in range(_LOOKED_AT // _PORTION):

@@ -1,6 +1,6 @@
-"""`/api/v1/stats/…`: the number of events in each hour or day, and of jobs, datasets and sources at its end.
+"""`/api/v1/stats/…`: the number of events in each hour or day, and the number of jobs, datasets and sources at its end.
 
-For the dashboard of Marquez's page. Nothing is counted in advance. Each answer reads the events of its time, or all
+The dashboard of Marquez's page shows these numbers. They are not counted in advance. Each answer reads the events of the period, or all
 jobs or datasets, and is refused if these are too many.
 """
 
@@ -28,11 +28,11 @@ from headwater.graph.model import NodeKind, Stamp, parse_id
 router = subject_router()
 
 _TYPES = ("FAIL", "START", "COMPLETE", "ABORT")
-_EVENTS = 50_000  # entries of the log that are looked at
-_EVENT_BYTES = 256 << 20  # of these
-_NODES = 20_000  # jobs or datasets
+_EVENTS = 50_000  # limit of log entries to read
+_EVENT_BYTES = 256 << 20  # limit of their size
+_NODES = 20_000  # limit of jobs or datasets
 _PORTION = 1_000
-_AHEAD = timedelta(minutes=15)  # that a producer's clock may be ahead of ours: its events state later times than they are taken at
+_AHEAD = timedelta(minutes=15)  # a producer's clock may be ahead of this machine's clock by this much
 
 _Period = Annotated[str, Query(description="`DAY`: the last 24 hours, by hour; `WEEK`: the last seven days, by day. In any case.")]
 _Zone = Annotated[str | None, Query(description="Whose days, as `Europe/Berlin`; UTC where it is left out.")]
@@ -112,7 +112,7 @@ def _counted(log: IngestLog, tenant: str, bounds: Sequence[datetime]) -> list[di
 
 
 async def _created(ask: MarquezRequest, kind: NodeKind) -> dict[str, str]:
-    """Return when each node of a kind was first stated, or "" if no event says."""
+    """Return the time of the first event about each node of a kind, or "" if it is unknown."""
     found: dict[str, str] = {}
     after: str | None = None
     while page := await ask.graph.listed_after(ask.tenant, f"{kind}:", after, first=_PORTION):
@@ -142,7 +142,7 @@ def _interval(bounds: Sequence[datetime], place: int) -> dict[str, Any]:
 def _zone_of(name: str | None) -> tzinfo:
     if name is None or name.upper() in ("", "UTC"):
         return UTC
-    # By the list alone: a name is part of a path.
+    # Only names in the list are accepted, because the name becomes a part of a path.
     if name not in _zones():
         raise InvalidQueryError(f"timezone is {name[:100]!r}.", field="timezone", hint="Name it as the IANA does: Europe/Berlin.")
     return ZoneInfo(name)
@@ -154,7 +154,7 @@ def _zones() -> frozenset[str]:
 
 
 def _text(instant: datetime) -> str:
-    """Return a time in the form of stamps and of the log."""
+    """Format a time as in edges and in the log."""
     return Stamp.at(instant.isoformat(), "").time
 
 

@@ -1,6 +1,6 @@
 """`/api/v1/tags`: all present and past tags.
 
-A caller who may declare adds tags to datasets, fields and jobs, and removes them.
+A caller with the right to declare can add tags to datasets, fields and jobs, and remove them.
 
 A change of a tag is a declaration like any other. It is durable before the answer, survives a rebuild, and does not
 replace the statements of events.
@@ -33,7 +33,7 @@ from headwater.graphql.audit import audited
 
 router = subject_router()
 
-_PATIENCE = 10.0  # seconds until the graph has what was declared
+_PATIENCE = 10.0  # seconds to wait until the graph contains a declaration
 _LOOK = 0.05
 
 _DOCUMENT = {"requestBody": {"required": False, "content": {"application/json": {"schema": {"type": "object"}}}}}
@@ -52,7 +52,7 @@ Tag = Annotated[str, Depends(_tag)]
 
 
 class _Declaring:
-    """The declarations of a caller. The audit log has each before it takes effect."""
+    """Declares tags for a caller. Each declaration is in the audit log before it takes effect."""
 
     def __init__(
         self,
@@ -64,11 +64,10 @@ class _Declaring:
         self.ask = MarquezRequest(graph_of(parts, who, Scope.DECLARE), who.tenant, tells_values(parts, who))
 
     async def declare(self, node: str, aspect: str, value: str, *, removed: bool = False) -> None:
-        """State one description of a node, and wait until the graph has it.
+        """Declare one description of a node, and wait until the graph contains it.
 
         Raises:
-            UnavailableError: the description is durable, and the graph does not have it yet.
-
+            UnavailableError: the description is durable, but not yet in the graph.
         """
         workspace, tenant = self._parts.workspace, self._who.tenant
         document = {"descriptions": [{"id": node, "aspect": aspect, "value": value, "removed": removed}]}
@@ -83,13 +82,13 @@ class _Declaring:
         raise UnavailableError("The tag is durable, and the graph is not so far yet.", hint="Ask for it later; sent again it does no harm.")
 
     async def stated(self, request: Request) -> dict[str, Any]:
-        """Return the object in the body, or an empty one without a body."""
+        """Return the JSON object in the body, or an empty object without a body."""
         if not (await request.body()).strip():
             return {}
         return await read_body(request, self._parts, self._who, read_packed_object, limit=DECLARATION.size, inline=SMALL)
 
     async def tagged(self, dataset: str, bearer: str, tag: str, *, removed: bool = False) -> Response:
-        """Add a tag to a dataset or one of its fields, or remove it. Return the dataset after the change."""
+        """Add a tag to a dataset or one of its fields, or remove it. Returns the dataset after the change."""
         if not await self.ask.graph.get(self.ask.tenant, [dataset]):
             raise not_found("Dataset", parse_id(dataset)[1][1])
         if not await self.ask.graph.get(self.ask.tenant, [bearer]):
@@ -98,7 +97,7 @@ class _Declaring:
         return await answer((await bodies_of_datasets(self.ask, await self.ask.graph.get(self.ask.tenant, [dataset])))[0])
 
     async def tagged_job(self, namespace: str, job: str, tag: str, *, removed: bool = False) -> Response:
-        """Add a tag to a job, or remove it. Return the job after the change."""
+        """Add a tag to a job, or remove it. Returns the job after the change."""
         bearer = node_id(NodeKind.JOB, namespace, job)
         if not await self.ask.graph.get(self.ask.tenant, [bearer]):
             raise not_found("Job", job)
@@ -126,7 +125,7 @@ async def put_tag(request: Request, tag: Tag, declare: Declare) -> dict[str, Any
     node = node_id(NodeKind.TAG, tag)
     known = await declare.ask.graph.get(declare.ask.tenant, [node])
     if description or not known:
-        # Without a description the tag is made bare, by removing a description that never existed.
+        # A tag without a description is created by removing a description that never existed.
         await declare.declare(node, "description", description or "-", removed=not description)
         known = await declare.ask.graph.get(declare.ask.tenant, [node])
     return {"name": tag, "description": descriptions_of(known[0]).description}

@@ -1,8 +1,8 @@
-"""Searches with wildcards over names. `%` stands for any letters, `_` for one.
+"""Matches names against patterns with wildcards. `%` matches any characters, `_` matches one.
 
-Callers choose the pattern, and producers of events choose the names. The time must therefore grow with the length of
-a name alone: there is no backtracking. Each part between `%` is searched at its first match behind the part before. A
-later match of a part leaves less text for the parts behind it, and never helps.
+Callers choose the pattern, and producers of events choose the names, so the time must grow with the length of
+a name only. There is no backtracking. Each part between `%` is searched at its first match after the previous part. A
+later match would leave less text for the following parts, and never helps.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from collections.abc import Callable, Sequence
 
 
 class Wildcards:
-    """A pattern, folded as the names are. A name matches if any part of it does."""
+    """A pattern, in the same case folding as the names. A name matches if any part of it does."""
 
     def __init__(self, pattern: str) -> None:
         self._parts = [_finder(part) for part in pattern.split("%") if part]
 
     def fits(self, name: str) -> bool:
-        """Return whether a folded name matches."""
         place = 0
         for find in self._parts:
             place = find(name, place)
@@ -26,7 +25,6 @@ class Wildcards:
         return True
 
     def fitting(self, names: Sequence[str]) -> list[bool]:
-        """Return whether each folded name matches."""
         return [self.fits(name) for name in names]
 
 
@@ -36,10 +34,10 @@ def literals(pattern: str) -> list[str]:
 
 
 def _finder(part: str) -> Callable[[str, int], int]:
-    """Return a function for the position behind the first match of a part at a position or later, or -1."""
+    """Return a function for the position after the first match of a part at a position or later, or -1."""
     if "_" not in part:
         return lambda name, place: found + len(part) if (found := name.find(part, place)) >= 0 else -1
-    # Bit i of `begun` says that the last i + 1 letters are the first i + 1 of the part. Each letter costs one step.
+    # Bit i of `begun` is set if the last i + 1 letters match the first i + 1 of the part. Each letter costs one step.
     wild = sum(1 << i for i, letter in enumerate(part) if letter == "_")
     places: dict[str, int] = {}
     for i, letter in enumerate(part):

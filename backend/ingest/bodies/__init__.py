@@ -1,1 +1,1 @@
-"""Bodies of requests, read in processes of their own: one that takes long holds up no other, and ends with its client."""
+"""Reads request bodies in separate processes. A slow body delays no other, and reading ends when its client disconnects."""

@@ -2,9 +2,9 @@
 
 `Readers` starts it as `python -m headwater.backend.ingest.bodies.child`. It has no store and no file. A function of
 `backend.ingest.intake` reads the body in this thread alone, so that a signal can end the reading between any two
-steps: when the caller leaves (SIGUSR1), or at the limit of processor time (SIGPROF). Its memory has a limit. It has
-the priority of the service, because a request waits for it: with a lower priority, a body of two seconds of processor
-time takes half a minute on a busy machine.
+steps: when the caller leaves (SIGUSR1), or at the limit of processor time (SIGPROF). Its memory is limited. It has
+the priority of the service, because a request waits for it. With a lower priority, a body of two seconds of processor
+time would take half a minute on a busy machine.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _log = logging.getLogger("headwater.bodies")
 
 
 class _LeftError(BaseException):
-    """Nobody waits any more."""
+    """The client has disconnected, so the result is not needed."""
 
 
 class _TooLongError(BaseException):
-    """The reading has taken the processor time that it may take."""
+    """Reading the body has reached the limit of processor time."""
 
 
 class _Reading:
-    """The current reading, for the signals. Between two tasks the signals mean nothing."""
+    """The current reading, for the signal handlers. Between two tasks they ignore signals."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -72,10 +72,9 @@ class _Reading:
 
 
 def main() -> None:
-    """Serve the parent."""
     requests: BinaryIO = os.fdopen(os.dup(0), "rb")
     replies: BinaryIO = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints must not stand among the replies
+    os.dup2(2, 1)  # text that a library prints must not be mixed with the replies
     limits: Any = read(requests)
     if limits is None:
         return

@@ -1,9 +1,9 @@
-"""The processor time that small bodies of a tenant take on the event loops of a service.
+"""Measures the processor time that small bodies of a tenant take on the event loops of a service.
 
-Endpoints read a small body where it arrives, because that is quicker than a process. A small body takes a
-millisecond. A malicious one of a few kilobytes takes fifty, and some dozens of connections that send such bodies
-delay everybody else for seconds. The bodies of such a tenant are read in processes, until twenty times the time that
-they took has passed.
+Endpoints read a small body on the event loop, because that is faster than a process. A small body takes a
+millisecond. A malicious one of a few kilobytes takes fifty, and some dozens of connections with such bodies would
+delay all other clients for seconds. The bodies of such a tenant are then read in processes, for twenty times as long as
+they took.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-_USUAL = 0.003  # seconds: a body that takes less counts for nothing, however many there are
-_MOST = 0.05  # seconds that a tenant may have taken; beyond, its bodies are read elsewhere
-_SHARE = 0.05  # of each second is forgiven: so much of a loop may a tenant take with such bodies
+_USUAL = 0.003  # in seconds; bodies that take less are not counted
+_MOST = 0.05  # limit of counted seconds of a tenant; above it, processes read the bodies
+_SHARE = 0.05  # counted seconds that expire per second, the share of a loop that such bodies may take
 
 
 class InlineTime:
-    """See the module's docstring. Thread-safe."""
+    """The processor time of small bodies by tenant (see the module's docstring). Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, processor_clock: Callable[[], float] = time.thread_time) -> None:
         self._clock = clock
         self._processor_clock = processor_clock
         self._lock = Lock()
-        self._taken: dict[str, tuple[float, float]] = {}  # by tenant: seconds, and when they were counted
+        self._taken: dict[str, tuple[float, float]] = {}  # by tenant: counted seconds, and the time of the last count
 
     def has_left(self, tenant: str) -> bool:
-        """Return whether a small body of a tenant may be read on an event loop now."""
+        """Whether a small body of a tenant may be read on an event loop now."""
         return tenant not in self._taken or self._seconds(tenant) < _MOST
 
     @contextmanager

@@ -17,7 +17,6 @@ class Limits:
     memory: int
 
     def too_long(self) -> BodyTooLargeError:
-        """The refusal of a body that takes more processor time."""
         return BodyTooLargeError(
             f"The body takes more than {self.seconds:g} s of processor time to read.",
             field="body",
@@ -25,7 +24,6 @@ class Limits:
         )
 
     def too_much(self) -> BodyTooLargeError:
-        """The refusal of a body that takes more memory."""
         return BodyTooLargeError(
             f"The body takes more than {self.memory / 2**30:g} GiB of memory to read.", field="body", hint="Send it in parts."
         )
@@ -33,7 +31,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A function of a module, and its arguments, the body among them."""
+    """A function of a module, and its arguments, which include the body."""
 
     read: Callable[..., Any]
     arguments: Sequence[Any]

@@ -1,7 +1,7 @@
-"""The processes that read the bodies of a service.
+"""The pool of processes that read the request bodies of a service.
 
-For endpoints that accept bodies. The sender of a body waits for a turn. Tenants take turns, and so do the callers of
-a tenant, and no tenant has all processes. A reading ends with its client, and at a limit of processor time. Other
+The sender of a body waits for a turn. Tenants take turns, and so do the callers of
+a tenant. No tenant can occupy all processes. Reading ends when the client disconnects, and at a limit of processor time. Other
 work on the machine does not count. An event loop must never read a body that may take long.
 """
 
@@ -27,24 +27,24 @@ from headwater.backend.process.turns import Caller, Turns
 from headwater.errors import HeadwaterError, UnavailableError
 
 _CHILD = "headwater.backend.ingest.bodies.child"
-_WAITING = 64  # bodies of one caller that may wait
-_PATIENCE = 60.0  # seconds that a body may wait for its turn
-_WALL, _LEAST_WALL = 4, 60.0  # times the processor time that a body may take, and seconds: a machine that does much else takes longer
+_WAITING = 64  # limit of waiting bodies of one caller
+_PATIENCE = 60.0  # limit of seconds that a body waits for its turn
+_WALL, _LEAST_WALL = 4, 60.0  # elapsed time, as a multiple of the limit of processor time, and in seconds; a busy machine takes longer
 _AGAIN = 0.2  # seconds
-_OVERDUE = 5.0  # seconds after which bodies are not read in time
+_OVERDUE = 5.0  # seconds of waiting after which `state` reports bodies as late
 _REMEMBERED = 30.0  # seconds for which `state` reports that a body was not read in time
 T = TypeVar("T")
 
 
 class TooManyBodiesError(TooManyQuestionsError):
-    """A caller has more bodies waiting than one caller may."""
+    """A caller has too many waiting bodies."""
 
 
 class _Reader(ChildProcess):
-    patience = 5.0  # to start another takes as long on a machine that does much else
+    patience = 5.0  # a busy machine takes this long to start another process
 
     async def give_up(self) -> bool:
-        """See `ChildProcess`. The signal is repeated, because the reading may not have begun at the first one."""
+        """Cancel the reading (see `ChildProcess`). The signal is repeated, because reading may begin after the first signal."""
         telling = asyncio.ensure_future(self._tell_again())
         try:
             return await super().give_up()
@@ -61,7 +61,7 @@ class _Reader(ChildProcess):
 
 
 class Readers(ProcessPool[_Reader]):
-    """See the module's docstring. `inline` counts what small bodies take that need no process."""
+    """The processes that read bodies. `inline` counts the processor time of small bodies that need no process."""
 
     def __init__(self, settings: Settings) -> None:
         self.inline = InlineTime()
@@ -69,11 +69,11 @@ class Readers(ProcessPool[_Reader]):
         places = settings.body_processes
         turns = Turns(places, each=max(1, places - 1), waiting=_WAITING, keeps_one=True, too_many=TooManyBodiesError, what="requests")
         super().__init__(turns, self._begin, "bodies")
-        self._failed = float("-inf")  # when a body was last not read in time
+        self._failed = float("-inf")  # last time at which a body was not read in time
 
     @property
     def state(self) -> str:
-        """`ok`, or why bodies are not read in time."""
+        """Return `ok`, or the reason why bodies are not read in time."""
         overdue = self.turns.overdue_seconds
         if overdue > _OVERDUE:
             return f"late: {self.turns.count_waiting} bodies wait for a process that reads them, the first for {overdue:.0f} s"
@@ -82,15 +82,15 @@ class Readers(ProcessPool[_Reader]):
         return "ok"
 
     async def read(self, caller: Caller, receive: Receive, read: Callable[..., T], *arguments: object) -> T:
-        """Return the result of a module's function for a body, which has come whole.
+        """Call a module's function for a complete body in a process, and return its result.
 
-        `receive` reports when the client goes.
+        `receive` reports when the client disconnects.
 
         Raises:
             HeadwaterError: as `read` does.
-            BodyTooLargeError: the body takes too much processor time, or memory.
-            TooManyBodiesError, UnavailableError: no process is free for it now.
-            ClientDisconnect: the client has gone.
+            BodyTooLargeError: reading the body takes too much processor time, or memory.
+            TooManyBodiesError, UnavailableError: no process is free now.
+            ClientDisconnect: the client has disconnected.
         """
         work = asyncio.ensure_future(self._answer(caller, Task(read, arguments)))
         gone = asyncio.ensure_future(_gone(receive))
@@ -110,7 +110,7 @@ class Readers(ProcessPool[_Reader]):
     async def _answer(self, caller: Caller, task: Task) -> Any:
         try:
             place = await self.turns.take(caller, _PATIENCE)
-            if self.turns.count_at_work > 1:  # another tenant's body should find its process warm: to start one takes a second
+            if self.turns.count_at_work > 1:  # starts a process for other tenants in advance, because a start takes a second
                 self.warm_next()
             process = await self.started(caller, place)
         except TooManyBodiesError:
@@ -126,7 +126,7 @@ class Readers(ProcessPool[_Reader]):
         except TimeoutError:
             self._failed = time.monotonic()
             raise UnavailableError("The body was not read in time.", hint="Send it again when the service has less to do.") from None
-        except QuestionEndedError:  # the machine has ended the process, as a rule for its memory
+        except QuestionEndedError:  # the operating system has ended the process, usually because of its memory
             raise UnavailableError("The process that read the body ended.", hint="Send it again, or in parts.") from None
         finally:
             self.leave(caller, place, process, reply)
@@ -139,7 +139,6 @@ class Readers(ProcessPool[_Reader]):
 
 
 async def _gone(receive: Receive) -> None:
-    """Wait until the client has gone."""
     with suppress(RuntimeError):  # the connection is closed
         while (await receive())["type"] != "http.disconnect":
             pass

@@ -1,1 +1,1 @@
-"""Intake: what comes in is checked, redacted and kept, or refused by the name of its field and kept as a dead letter."""
+"""Intake checks incoming documents, removes secrets, and appends them to the log. Refused documents become dead letters."""

@@ -1,4 +1,4 @@
-"""Request bodies, unpacked within bounds: a small body must not become a large one unseen."""
+"""Decompresses request bodies within limits, because a small body may decompress to a very large one."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import zlib
 from headwater.errors import InvalidInputError
 
 _GZIP = 16 + zlib.MAX_WBITS
-_PIECE = 1 << 20  # bytes that are unpacked at once
-_PACKED_PIECE = 1 << 12  # packed bytes that are unpacked at once; a body may consist of members of twenty bytes
+_PIECE = 1 << 20  # bytes of output per step
+_PACKED_PIECE = 1 << 12  # bytes of input per step; a body may consist of members of twenty bytes
 
 
 class BodyTooLargeError(InvalidInputError):
-    """A body that is larger than the service takes, packed or unpacked."""
+    """A body is larger than the limit, before or after decompression."""
 
 
 def unpack(body: bytes, *, encoding: str | None, limit: int) -> bytes:
-    """The body without its content encoding (`gzip`, `identity` or none).
+    """Return the decompressed body. The encoding is `gzip`, `identity` or None.
 
     Raises:
-        BodyTooLargeError: it would unpack to more than `limit` bytes; no more than that is ever unpacked.
-        InvalidInputError: it is not gzip, or is cut short, or the encoding is another one.
+        BodyTooLargeError: the result would have more than `limit` bytes. No more than that is ever decompressed.
+        InvalidInputError: the body is not gzip, or is truncated, or the encoding is unsupported.
     """
     name = (encoding or "identity").strip().lower()
     if name == "identity":
@@ -39,10 +39,9 @@ def _gunzip(body: bytes, limit: int) -> bytes:
 
 
 def _gunzip_member(body: bytes, start: int, unpacked: bytearray, limit: int) -> int:
-    """Unpack the member that begins at `start`; the place behind it.
+    """Decompress the member that begins at `start`, and return the position after it.
 
-    Piece by piece, in both: what is unpacked is in memory once, and of what is not used nothing is copied but a
-    piece.
+    Both sides are processed in pieces. The result is in memory once, and the rest of the input is never copied as a whole.
     """
     member = zlib.decompressobj(_GZIP)
     for place in range(start, len(body), _PACKED_PIECE):

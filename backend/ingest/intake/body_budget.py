@@ -1,9 +1,9 @@
-"""The limit for bytes of request bodies in memory at once, over all connections.
+"""The limit for bytes of request bodies in memory, over all connections.
 
-The guard counts arriving bytes, and the endpoints count the bytes that they unpack. Each body has a limit of its own.
-Many at once must not fill the memory either, and a caller who sends slowly must not keep the others out. A caller has
-half of the limit at most, and a tenant three quarters. A body beyond that is refused and never waits, because a
-waiting body is in memory.
+The guard counts arriving bytes, and the endpoints count decompressed bytes. Each body has a limit of its own.
+Many concurrent bodies must not fill the memory either, and a slow sender must not block the others. A caller may use
+half of the limit, and a tenant three quarters. A body beyond that is refused and never waits, because a
+waiting body occupies memory.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from headwater.errors import UnavailableError
 
 
 class BodiesInFlightError(UnavailableError):
-    """There is no room for one more body now."""
+    """The limit leaves no room for another body now."""
 
 
 class BodyBudget:
-    """The bytes that all bodies together may take. Safe to use from any thread."""
+    """The limit of bytes for all bodies together. Thread-safe."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = Lock()
         self._taken = 0
-        self._of: Counter[tuple[str, ...]] = Counter()  # by tenant, and by tenant and caller
+        self._of: Counter[tuple[str, ...]] = Counter()  # bytes by tenant, and by tenant and caller
 
     @property
     def taken(self) -> int:
-        """Bytes of bodies that are in memory now."""
+        """Return the number of bytes of bodies in memory."""
         return self._taken
 
     def share(self, tenant: str, caller: str, stated: int = 0) -> BodyShare:
-        """The share of one request, which takes nothing yet.
+        """Return an empty share for one request.
 
         Raises:
             BodiesInFlightError: a body of `stated` bytes has no room now, so none of it should be read.
@@ -44,7 +44,7 @@ class BodyBudget:
         return share
 
     def take(self, share: BodyShare, size: int) -> None:
-        """Count some bytes more.
+        """Count more bytes.
 
         Raises:
             BodiesInFlightError: there is no room for them.
@@ -56,7 +56,6 @@ class BodyBudget:
                 self._of[owner] += size
 
     def give_back(self, share: BodyShare, size: int) -> None:
-        """Some bytes are no longer in memory."""
         with self._lock:
             self._taken -= size
             for owner in share.owners:
@@ -79,7 +78,7 @@ class BodyBudget:
 
 
 class BodyShare:
-    """The share of one request's body in the budget, packed and unpacked, until the request has its answer."""
+    """The bytes of one request's body in the budget, compressed and decompressed, until the request is answered."""
 
     def __init__(self, budget: BodyBudget, tenant: str, caller: str) -> None:
         self.owners = ((tenant,), (tenant, caller))
@@ -87,7 +86,7 @@ class BodyShare:
         self._taken = 0
 
     def take(self, size: int) -> None:
-        """Count some bytes more.
+        """Count more bytes.
 
         Raises:
             BodiesInFlightError: there is no room for them.
@@ -96,6 +95,5 @@ class BodyShare:
         self._taken += size
 
     def release(self) -> None:
-        """Give back all that was taken."""
         self._budget.give_back(self, self._taken)
         self._taken = 0

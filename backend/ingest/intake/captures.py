@@ -1,6 +1,6 @@
-"""Accepts captures: segments first, then the manifest that lists those that count.
+"""Accepts captures: first the segments, then the manifest that lists the valid ones.
 
-For delivery from any application. A segment is acknowledged when its bytes, and their hash, are on the disk; a
+A segment is acknowledged when its bytes and their hash are on the disk, and a
 manifest when all of its segments are. A manifest with missing segments is refused with their list. The sender can
 then send these and try again.
 """
@@ -27,7 +27,7 @@ from headwater.spark_listener.secrets import is_secret_name
 
 
 class MissingSegmentsError(InvalidCaptureError):
-    """A manifest came before its segments; `missing` names them."""
+    """A manifest arrived before its segments. `missing` names them."""
 
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__(
@@ -39,26 +39,26 @@ class MissingSegmentsError(InvalidCaptureError):
 
 
 class CaptureIntake:
-    """Takes segments and manifests. Its methods block until the disk has what they took."""
+    """Accepts segments and manifests. Its methods block until the data is on the disk."""
 
     def __init__(self, log: IngestLog, associations: AssociationStore) -> None:
         self._log = log
         self._associations = associations
 
     def stage(self, tenant: str, capture: str, name: str, source: Path) -> None:
-        """Keep the segment in the file `source` until its manifest comes.
+        """Store the segment in the file `source` until its manifest arrives.
 
         Raises:
-            InvalidCaptureError: the capture or the name is not one of the format.
+            InvalidCaptureError: the name of the capture or the segment violates the format.
         """
         self._associations.stage_segment(tenant, capture, name, source)
 
     def submit(self, tenant: str, body: bytes) -> Receipt:
-        """Take a manifest whose segments are all here.
+        """Accept a manifest whose segments have all arrived.
 
         Raises:
-            InvalidCaptureError: it is no manifest; it is kept as a dead letter.
-            MissingSegmentsError: segments that it lists have not arrived.
+            InvalidCaptureError: the document is not a manifest. It becomes a dead letter.
+            MissingSegmentsError: listed segments have not arrived.
         """
         try:
             drafted, manifest = read_manifest(body)
@@ -69,7 +69,7 @@ class CaptureIntake:
         return self.keep(tenant, drafted).result()[0]
 
     def require_segments(self, tenant: str, manifest: Manifest) -> None:
-        """Check that the segments of a manifest are here. Reads the disk.
+        """Check that the segments of a manifest have arrived. Reads the disk.
 
         Raises:
             MissingSegmentsError: some have not arrived.
@@ -78,23 +78,23 @@ class CaptureIntake:
             raise MissingSegmentsError(missing)
 
     def keep(self, tenant: str, draft: Draft) -> Future[Sequence[Receipt]]:
-        """Hand what was read of a manifest to the log."""
+        """Append a parsed manifest to the log."""
         return self._log.append(tenant, [draft])
 
     def bury(self, tenant: str, letter: DeadLetter) -> Future[None]:
-        """Keep what was refused."""
+        """Store a refused document as a dead letter."""
         return self._log.bury(tenant, [letter])
 
     def refuse(self, tenant: str, body: bytes, error: InvalidInputError) -> None:
-        """Keep a manifest that can never be taken, without its secrets."""
+        """Store an invalid manifest as a dead letter, with its secrets removed."""
         self._log.bury(tenant, [dead_letter(body, error)]).result()
 
 
 def read_manifest(body: bytes) -> tuple[Draft, Manifest]:
-    """Return what the log keeps of a manifest, and the manifest as it is kept: that one is published.
+    """Parse a manifest. Returns the log entry, and the manifest with its secrets removed.
 
     Raises:
-        InvalidInputError: it is no manifest.
+        InvalidInputError: the document is not a manifest.
     """
     document = _single(body)
     Manifest.from_json(document)
@@ -106,12 +106,10 @@ def read_manifest(body: bytes) -> tuple[Draft, Manifest]:
 
 
 def read_packed_manifest(body: bytes, encoding: str | None, limit: int) -> tuple[Draft, Manifest] | Refused:
-    """As `read_manifest`, of a body in an encoding.
-
-    A manifest that can never be taken comes back as what is kept of it.
+    """Decompress and parse a manifest (see `read_manifest`). An invalid manifest is returned as `Refused`.
 
     Raises:
-        InvalidInputError: the body cannot be unpacked.
+        InvalidInputError: the body cannot be decompressed.
     """
     manifest = unpack(body, encoding=encoding, limit=limit)
     try:
@@ -135,10 +133,7 @@ def _draft(document: Mapping[str, Any], body: bytes, clean: Mapping[str, Any]) -
 
 
 def _redacted(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest without secrets.
-
-    Values of partitions and of the plan's expressions stay: traces find records by them.
-    """
+    """Remove secrets from a manifest. Partition values and expressions stay unchanged, because traces use them."""
     clean = dict(redact({name: part for name, part in manifest.items() if name not in ("sources", "operators")}))
     clean["sources"] = [_source(source) for source in manifest["sources"]]
     clean["operators"] = [_operator(operator) for operator in manifest["operators"]]
@@ -146,7 +141,7 @@ def _redacted(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _source(source: Mapping[str, Any]) -> dict[str, Any]:
-    if not source.get("files"):  # of a query whose records are not captured
+    if not source.get("files"):  # no records of this query were captured
         return dict(redact(source))
     partitions = [file.get("partition") for file in source["files"]]
     bare = [{name: part for name, part in file.items() if name != "partition"} for file in source["files"]]

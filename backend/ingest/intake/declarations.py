@@ -1,8 +1,8 @@
-"""Accepts declarations of types, containment, links and descriptions: checks them against the graph, then logs them.
+"""Accepts declarations of types, containment, links and descriptions: checks them against the graph, then appends them to the log.
 
-For the API. A declaration that breaks a rule is refused before it is in the log, with the path of the fault. The
-projection handles an entry of the log like an event. A refused declaration is no dead letter: the person who made it
-reads the refusal.
+A declaration that breaks a rule is refused before it is in the log, with the path of the fault. The
+projection handles an entry of the log like an event. A refused declaration does not become a dead letter, because the person who sent it
+sees the refusal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from headwater.graph.integrity import check_declaration
 from headwater.graph.model.declaration import Declaration
 from headwater.graph.stores import GraphStore
 
-# The members of a declaration. Any other is refused here, where a person reads it: a slip like `remove` for `removed` would turn a removal
+# The members of a declaration. Unknown members are refused, because a slip like `remove` for `removed` would turn a removal
 # into its opposite.
 _PARTS: Mapping[str, frozenset[str]] = {
     "types": frozenset({"name", "axis", "within", "holds", "after"}),
@@ -44,19 +44,19 @@ _WHOLE = frozenset({"by", "declared", *_PARTS})
 
 
 class DeclarationIntake:
-    """Takes declarations of one home."""
+    """Accepts declarations of one home."""
 
     def __init__(self, log: IngestLog, graph: GraphStore) -> None:
         self._log = log
         self._graph = graph
 
     async def declare(self, tenant: str, document: Mapping[str, Any], checked: CheckedDeclaration | None = None) -> int:
-        """Take a declaration, which may be checked already. Its offset in the log, once it is durable.
+        """Accept a declaration, and return its offset in the log once it is durable. `checked` is the result of an earlier check.
 
         Raises:
-            InvalidInputError: it has not the form, or breaks a rule.
-            NotFoundError: it speaks of a node that nobody knows.
-            UnavailableError: the graph store, which is asked, does not answer.
+            InvalidInputError: the declaration is malformed, or breaks a rule.
+            NotFoundError: the declaration names an unknown node.
+            UnavailableError: the graph store or the log does not answer.
         """
         checked = checked or check_form(document)
         await check_declaration(self._graph, tenant, checked.declaration)
@@ -66,17 +66,17 @@ class DeclarationIntake:
 
 @dataclass(frozen=True, slots=True)
 class CheckedDeclaration:
-    """A declaration that has the form, and what the log keeps of it."""
+    """A well-formed declaration, and its log entry."""
 
     declaration: Declaration
     draft: Draft
 
 
 def check_form(document: Mapping[str, Any]) -> CheckedDeclaration:
-    """Check a declaration, as far as the document alone says; when it was made is set here.
+    """Check the form of a declaration without the graph, and set its time.
 
     Raises:
-        InvalidInputError: it has not the form.
+        InvalidInputError: the declaration is malformed.
     """
     _require_known(document)
     declared = {**_without_secrets(document), "declared": datetime.now(UTC).isoformat(timespec="microseconds")}
@@ -89,19 +89,16 @@ def check_form(document: Mapping[str, Any]) -> CheckedDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class ReadDeclaration:
-    """A declaration as it was sent, and what its check came to.
-
-    Whoever takes it first notes what it speaks of, for the audit.
-    """
+    """A declaration as it was sent, and the result of its check. The audit log needs its subjects even if the check failed."""
 
     document: dict[str, Any]
     outcome: CheckedDeclaration | InvalidInputError
 
     def checked(self) -> CheckedDeclaration:
-        """The declaration, checked.
+        """Return the checked declaration.
 
         Raises:
-            InvalidInputError: it has not the form.
+            InvalidInputError: the declaration is malformed.
         """
         if isinstance(self.outcome, InvalidInputError):
             raise self.outcome
@@ -109,10 +106,10 @@ class ReadDeclaration:
 
 
 def read_packed_declaration(body: bytes, encoding: str | None, limit: int) -> ReadDeclaration:
-    """The declaration of a body in an encoding.
+    """Decompress and parse a declaration.
 
     Raises:
-        InvalidInputError: it is no JSON object.
+        InvalidInputError: the body is not a JSON object.
     """
     document = read_packed_object(body, encoding, limit)
     try:
@@ -122,10 +119,10 @@ def read_packed_declaration(body: bytes, encoding: str | None, limit: int) -> Re
 
 
 def read_packed_object(body: bytes, encoding: str | None, limit: int) -> dict[str, Any]:
-    """The JSON object of a body in an encoding.
+    """Decompress a body and parse it as a JSON object.
 
     Raises:
-        InvalidInputError: it is none, or is beyond the bounds of a declaration.
+        InvalidInputError: the body is not an object, or exceeds the limits of a declaration.
     """
     document = read_document(unpack(body, encoding=encoding, limit=limit), DECLARATION)
     if not isinstance(document, dict):
@@ -134,11 +131,8 @@ def read_packed_object(body: bytes, encoding: str | None, limit: int) -> dict[st
 
 
 def _without_secrets(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document without secrets.
-
-    Ids stay as they are: `column:file:lake/tokens:name` names a column and reveals nothing.
-    """
-    from headwater.backend.ingest.intake.redaction import redact  # its expressions take long to compile
+    """Remove secrets from a document. Ids stay unchanged: `column:file:lake/tokens:name` reveals nothing."""
+    from headwater.backend.ingest.intake.redaction import redact  # imported late, because its regular expressions take long to compile
 
     clean: dict[str, Any] = dict(redact({name: part for name, part in document.items() if name not in _IDS}))
     for part, ids in _IDS.items():

@@ -1,9 +1,9 @@
 """Parses bytes to JSON documents, and computes a document's key.
 
-For every endpoint that accepts JSON. A body is one document or an array of them. Each element of an array keeps its
-own bytes, because the log holds exactly what was sent. Elements are read one at a time, so that memory holds one of
-them. A document must be I-JSON (RFC 7493): UTF-8, no NaN, no lone surrogates, no member twice. Its key is the SHA-256
-of its canonical form (RFC 8785). A document beyond its bounds is not parsed.
+A body is one document or an array of them. Each element of an array keeps its
+original bytes, because the log contains exactly what was sent. Elements are read one at a time, so that memory holds one of
+them. A document must be I-JSON (RFC 7493): UTF-8, no NaN, no lone surrogates, no duplicate member. Its key is the SHA-256
+of its canonical form (RFC 8785). A document beyond its limits is not parsed.
 
 Most documents are plain: no escapes, fractions or large integers. The standard library's C code alone parses and
 writes a plain document. Its canonical form serves every later step: it shows duplicate members, and whether a text
@@ -29,7 +29,7 @@ _SAFE_INTEGER = 2**53 - 1
 _SAFE_DIGITS = 15
 _BLANK = re.compile(rb"[ \t\r\n]*")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-# A number behind a name, or in an array, that is a fraction or may be large. Similar characters within a text match, too.
+# Matches numbers that are fractions or may be large. Similar characters within a text match, too.
 _NOT_PLAIN = re.compile(r'(?:":|[\[,])-?(?:\d+[.eE]|\d{16})')
 _RARE = re.compile("[\U00010000-\U0010ffff]")
 _LONGEST = 200
@@ -37,11 +37,9 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON value, its bytes as they came, and its path in the body: `$`, or `$[n]` in an array.
+    """A JSON value, its original bytes, and its path in the body: `$`, or `$[n]` in an array.
 
-    `fault`: it is JSON, and not I-JSON.
-
-    `canonical` is the canonical form where it came with the reading.
+    `fault` is set if the text is JSON but not I-JSON. `canonical` is the canonical form, if parsing produced it.
     """
 
     value: Any
@@ -52,10 +50,10 @@ class Document:
 
 
 def read_documents(body: bytes, bounds: Bounds = EVENT) -> Iterator[Document]:
-    """The documents of a body, in order, each parsed when it is asked for.
+    """Yield the documents of a body, in order. Each one is parsed when it is requested.
 
     Raises:
-        InvalidJsonError: the body is not JSON (the message says where it breaks), holds too many documents, or one that is too large.
+        InvalidJsonError: the body is not JSON (the message names the position), or has too many or too large documents.
     """
     place = _skip(body, 0)
     if body[place : place + 1] != b"[":
@@ -83,10 +81,10 @@ def read_documents(body: bytes, bounds: Bounds = EVENT) -> Iterator[Document]:
 
 
 def read_document(body: bytes, bounds: Bounds) -> Any:
-    """The one JSON value of a body, an array taken for a value.
+    """Return the one JSON value of a body. An array counts as one value.
 
     Raises:
-        InvalidJsonError: it is not I-JSON, or is beyond its bounds.
+        InvalidJsonError: the body is not I-JSON, or exceeds its limits.
     """
     value_end(body, _skip(body, 0), bounds, "$")
     document = _document(body, 0, len(body), "$")
@@ -96,13 +94,13 @@ def read_document(body: bytes, bounds: Bounds) -> Any:
 
 
 def document_key(value: Any) -> bytes:
-    """Return the SHA-256 of a document's canonical form: equal for equal documents, however they are written.
+    """Return the SHA-256 of a document's canonical form. Equal documents have equal keys, however they are formatted.
 
     RFC 8785 has no integers beyond 2^53. Spark's statistics have such integers. They become `{"integer": text}`, and
     stay distinct.
 
     Raises:
-        InvalidJsonError: a text holds a lone surrogate, or the document is nested too deeply.
+        InvalidJsonError: a text contains a lone surrogate, or the document is nested too deeply.
     """
     if (canonical := _canonical_at_once(value)) is not None:
         return sha256(canonical).digest()
@@ -110,7 +108,7 @@ def document_key(value: Any) -> bytes:
 
 
 def key_of(document: Document) -> bytes:
-    """The key of a document that has no fault, as `document_key` gives it."""
+    """Return the key of a document without a fault (see `document_key`)."""
     canonical = document.canonical
     return document_key(document.value) if canonical is None else sha256(canonical.encode("utf-8")).digest()
 
@@ -131,9 +129,9 @@ def _key_by_the_letter(value: Any) -> bytes:
 
 
 def _canonical_at_once(value: Any) -> bytes | None:
-    """The canonical form where the standard library writes it, ten times as fast: without large integers, fractions and rare letters.
+    """Return the canonical form from the standard library, which is ten times faster, or None if it would differ.
 
-    None where it may not: RFC 8785 has a form of its own for fractions, and orders names by their UTF-16.
+    RFC 8785 differs for fractions, large integers, and names with characters outside of the basic plane.
     """
     if not isinstance(value, dict):
         return None
@@ -143,11 +141,11 @@ def _canonical_at_once(value: Any) -> bytes | None:
             return None
         return text.encode("utf-8")
     except (ValueError, TypeError, RecursionError):
-        return None  # whoever takes his time says what is wrong
+        return None  # the slow path reports the error
 
 
 def _has_rare(text: str) -> bool:
-    """Whether a text has letters by whose UTF-16 RFC 8785 would order names otherwise."""
+    """Whether a text has characters that change the order of names, because RFC 8785 compares their UTF-16 code units."""
     return not text.isascii() and _RARE.search(text) is not None
 
 
@@ -158,7 +156,7 @@ def _document(body: bytes, start: int, end: int, path: str) -> Document:
     try:
         value = _DECODER.decode(raw.decode("utf-8"))
         if _SURROGATE.search(raw):
-            json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails at a surrogate that has lost its other half
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails at a lone surrogate
     except UnicodeDecodeError as error:
         at = start + error.start
         raise InvalidJsonError(f"The body is not UTF-8: byte {at} is {body[at]:#04x}.", field="$", hint="Send JSON in UTF-8.") from error
@@ -176,15 +174,15 @@ def _document(body: bytes, start: int, end: int, path: str) -> Document:
 
 
 def _plain_document(raw: bytes, path: str) -> Document | None:
-    """An object without escapes, fractions, large integers and members that stand twice; None where it is, or may be, no such one."""
+    """Parse a plain object: no escapes, fractions, large integers or duplicate members. Returns None if the object may not be plain."""
     try:
         value = _PLAIN_DECODER.decode(raw.decode("utf-8"))
         if type(value) is not dict:
             return None
         text = _written(value)
     except (ValueError, RecursionError):
-        return None  # whoever reads it by the letter says what is wrong
-    # Without escapes each quote begins or ends a text. The parser drops the first of two members of one name, with the quotes of the name.
+        return None  # the slow path reports the error
+    # Without escapes each quote begins or ends a text. The parser drops duplicate members, which changes the number of quotes.
     if text.count('"') != raw.count(b'"') or _has_rare(text):
         return None
     return Document(value, raw, path, canonical=text)
@@ -247,10 +245,10 @@ def _small_integer(text: str) -> int:
 
 
 def _writer() -> Callable[[Any], str]:
-    """Return a function that writes the canonical form of a document without fractions, large integers and rare letters.
+    """Return a function that writes the canonical form of a plain document.
 
     The standard library's encoder makes an inner encoder for each call, which takes longer than writing a small
-    event. This one does not.
+    event. This function makes one encoder for all calls.
     """
     whole = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False)
     make = getattr(json.encoder, "c_make_encoder", None)  # written in C; not every Python has it

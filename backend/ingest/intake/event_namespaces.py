@@ -1,8 +1,8 @@
-"""Events of a producer that may send for some namespaces only. Each event is accepted or refused as a whole.
+"""Checks events of a producer that may send for some namespaces only. Each event is accepted or refused as a whole.
 
-The statements of an event are computed as in the projection, so that no facet is overlooked. Every dataset, column,
-job and pipeline of the event (an input, a parent, a source of a column) must lie in a namespace of the producer.
-Nodes without a namespace (types, actors) are refused. So are runs that the graph knows in another namespace.
+The check uses the statements that the projection would make, so that no facet is overlooked. Every dataset, column,
+job and pipeline of the event (an input, a parent, a source of a column) must be in a permitted namespace.
+Nodes without a namespace (types, actors) are refused, and runs that the graph knows in another namespace.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _HINT = "Ask who runs the service for a key that may send for it, or send this e
 
 
 class EventNamespaces:
-    """The check of one body. `foreign` are runs (their ids) that the graph knows of other namespaces."""
+    """The check for one body. `foreign` are the ids of runs that the graph has in other namespaces."""
 
     def __init__(self, permitted: Namespaces, foreign: Collection[str]) -> None:
         self._permitted = permitted
         self._foreign = frozenset(foreign)
 
     def __call__(self, event: Mapping[str, Any], path: str) -> None:
-        """Accept an event that was found sound.
+        """Check an otherwise valid event.
 
         Raises:
-            InvalidEventError: it names something of another namespace.
+            InvalidEventError: the event names a node of another namespace.
         """
         try:
             batch = project_event(event, event_stamp(event, ""))
@@ -53,14 +53,14 @@ class EventNamespaces:
 
 
 async def check_of(graph: GraphStore, tenant: str, permitted: Namespaces, runs: Sequence[str]) -> EventNamespaces:
-    """The check of a body of events about these runs: looks up whose they are."""
+    """Return the check for a body with events about these runs. The namespaces of the runs come from the graph."""
     known = [node.id for node in await graph.get(tenant, runs)] if runs else []
     own = await Visible(graph, tenant, [permitted]).of(known)
     return EventNamespaces(permitted, set(known) - own)
 
 
 def read_runs(body: bytes, encoding: str | None, limit: int) -> list[str]:
-    """The ids of the runs that a body of events is about; none where the body cannot be read: whoever takes it says so."""
+    """Return the ids of the runs in a body of events. An unreadable body has none, and is refused later."""
     try:
         return sorted(set(_runs(unpack(body, encoding=encoding, limit=limit))))
     except InvalidInputError:

@@ -1,8 +1,8 @@
 """The accepted form of an OpenLineage event (OpenLineage.json 2-0-2 and the facets that the projection reads).
 
-For intake. The form is strict about identifiers and about the facets that become lineage. Everything else is open,
-because producers add facets of their own. A refusal names the first wrong field as a JSON path. The check must stop
-there, because a body may consist of faults.
+The form is strict about identifiers and about the facets that become lineage. Everything else is open,
+because producers add their own facets. A refusal names the first wrong field as a JSON path. The check must stop
+there, because a body may consist of faults only.
 """
 
 from __future__ import annotations
@@ -48,27 +48,27 @@ _MOST_DATASETS, _MOST_COLUMNS = 20_000, 50_000
 _EVENT_TYPES = ("START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER")
 
 Text = Annotated[StrictStr, Field(min_length=1, max_length=8192)]
-ColumnName = Annotated[StrictStr, Field(max_length=8192)] | None  # what has none is left out by the projection, which says so
+ColumnName = Annotated[StrictStr, Field(max_length=8192)] | None  # the projection leaves out columns without a name, and reports them
 Instant = Annotated[StrictStr, AfterValidator(_instant)]
 RunId = Annotated[StrictStr, AfterValidator(_uuid)]
 AnyFacet = dict[str, Any] | None
 
 
 class _FirstFault(FailFast):
-    """Ends the check of a list at its first fault. Python needs to hash it where the list may be missing."""
+    """Ends the check of a list at its first fault. Hashable, because Python needs this if the list may be missing."""
 
     def __hash__(self) -> int:
         return hash(_FirstFault)
 
 
 class Open(BaseModel):
-    """Frozen, camelCase outside, further keys welcome: they are not looked at, and not kept here."""
+    """The base of the models: frozen, with camelCase names. Unknown members are ignored."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore", frozen=True, alias_generator=to_camel)
 
 
 class _InnerError(ValueError):
-    """The first fault of the member `name` of an object."""
+    """The first fault in the member `name` of an object."""
 
     def __init__(self, name: str, path: str, reason: str) -> None:
         super().__init__(reason)
@@ -76,7 +76,7 @@ class _InnerError(ValueError):
 
 
 class _Facets(Open):
-    """Facets by name; each is an object, known or not."""
+    """Facets by name. Each facet is an object."""
 
     @model_validator(mode="before")
     @classmethod
@@ -182,7 +182,7 @@ class _Event(Open):
 
 
 class RunEvent(_Event):
-    """A run changed its state."""
+    """An event about the state of a run."""
 
     run: _Run
     job: _Job
@@ -192,7 +192,7 @@ class RunEvent(_Event):
 
 
 class JobEvent(_Event):
-    """Something is known of a job, apart from any run."""
+    """An event about a job without a run."""
 
     job: _Job
     inputs: Annotated[list[_Dataset], _FirstFault(), Field(max_length=_MOST_DATASETS)] | None = None
@@ -200,16 +200,16 @@ class JobEvent(_Event):
 
 
 class DatasetEvent(_Event):
-    """Something is known of a dataset, apart from any job."""
+    """An event about a dataset without a job."""
 
     dataset: _Dataset
 
 
 def check_event(document: Document) -> None:
-    """Accept a document that is an OpenLineage event.
+    """Check that a document is an OpenLineage event.
 
     Raises:
-        InvalidEventError: it is not; `field` is the path of the first thing that is wrong, as `$.run.runId`.
+        InvalidEventError: the document is invalid. `field` is the path of the first fault, for example `$.run.runId`.
     """
     value = document.value
     if not isinstance(value, dict):
@@ -226,7 +226,7 @@ def check_event(document: Document) -> None:
 
 
 def describe(error: ValidationError, path: str) -> tuple[str, str]:
-    """The JSON path of the first field that is wrong, and why."""
+    """Return the JSON path of the first wrong field, and the reason."""
     first = error.errors(include_url=False)[0]
     where = path + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
     inner = first.get("ctx", {}).get("error")

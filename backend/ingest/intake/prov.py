@@ -1,7 +1,7 @@
-"""Accepts PROV documents: reads them, checks every constraint, and keeps each as one entry of the log.
+"""Accepts PROV documents: reads them, checks every constraint, and appends each as one entry to the log.
 
-The log keeps the document as PROV-JSON in one form, without secrets. The same document in another notation, or sent
-again, is therefore the same entry. A refused document is kept as a dead letter without its secrets, with the line and
+The log stores the document as PROV-JSON in one form, without secrets. The same document in another notation, or sent
+again, is therefore the same entry. A refused document becomes a dead letter without its secrets, with the line and
 the clause.
 """
 
@@ -29,7 +29,7 @@ from headwater.graph.prov.read import read
 
 @dataclass(frozen=True, slots=True)
 class ProvReport:
-    """The result for a document: numbers of nodes and edges, statements that the graph cannot hold, and whether it was known."""
+    """The result for a document: numbers of nodes and edges, statements that the graph cannot represent, and whether it is a duplicate."""
 
     nodes: int
     edges: int
@@ -38,17 +38,17 @@ class ProvReport:
 
 
 class ProvIntake:
-    """Takes PROV documents of any producer. Its methods block until the disk has what they took."""
+    """Accepts PROV documents of any producer. Its methods block until the data is on the disk."""
 
     def __init__(self, log: IngestLog) -> None:
         self._log = log
 
     def submit(self, tenant: str, body: bytes, notation: ProvFormat | None = None) -> ProvReport:
-        """Take a document; without a notation, in the one that it looks like.
+        """Accept a document. Without a `notation`, it is detected from the text.
 
         Raises:
-            InvalidProvenanceError: it is malformed, or breaks a constraint; says the line and the clause.
-            MissingExtraError: its notation is read by a package that is not installed.
+            InvalidProvenanceError: the document is malformed, or breaks a constraint. The message names the line and the clause.
+            MissingExtraError: the package for the notation is not installed.
             UnavailableError: the log cannot be written now.
         """
         try:
@@ -60,16 +60,16 @@ class ProvIntake:
         return replace(report, duplicate=receipt.duplicate)
 
     def bury(self, tenant: str, letter: DeadLetter) -> Future[None]:
-        """Keep what was refused."""
+        """Store a refused document as a dead letter."""
         return self._log.bury(tenant, [letter])
 
     def keep(self, tenant: str, draft: Draft) -> Future[Sequence[Receipt]]:
-        """Hand what was read of a document to the log."""
+        """Append a parsed document to the log."""
         return self._log.append(tenant, [draft])
 
 
 def read_provenance(body: bytes, notation: ProvFormat | None = None) -> tuple[Draft, ProvReport]:
-    """Return what the log keeps of a document, and what the document comes to.
+    """Parse and check a PROV document. Returns its log entry and the report.
 
     Raises:
         InvalidProvenanceError, MissingExtraError: as `ProvIntake.submit`.
@@ -79,7 +79,7 @@ def read_provenance(body: bytes, notation: ProvFormat | None = None) -> tuple[Dr
     document = read(body, notation)
     require_valid(document)
     kept = canonical_json(document, _clean)
-    # Kept and projected is the same text: what it comes to is known before it is acknowledged.
+    # The stored text is also projected here, so the result is known before the document is acknowledged.
     stated = read(kept.encode(), ProvFormat.JSON)
     batch, left_out = project_prov(stated, prov_stamp(stated, ""))
     key = document_key(json.loads(kept))
@@ -91,12 +91,10 @@ def read_provenance(body: bytes, notation: ProvFormat | None = None) -> tuple[Dr
 def read_packed_provenance(
     body: bytes, encoding: str | None, limit: int, notation: ProvFormat | None
 ) -> tuple[Draft, ProvReport] | Refused:
-    """As `read_provenance`, of a body in an encoding.
-
-    A document that can never be taken comes back as what is kept of it.
+    """Decompress and parse a PROV document (see `read_provenance`). An invalid document is returned as `Refused`.
 
     Raises:
-        InvalidInputError: the body cannot be unpacked.
+        InvalidInputError: the body cannot be decompressed.
         MissingExtraError: as `ProvIntake.submit`.
     """
     document = unpack(body, encoding=encoding, limit=limit)
@@ -107,6 +105,6 @@ def read_packed_provenance(
 
 
 def _clean(name: str, value: Any) -> Any:
-    """A value without its secrets, by the name that it stands under and by its own shape."""
+    """Remove secrets from a value, by its name and by its own form."""
     local = name.rsplit("#", 1)[-1].rsplit("/", 1)[-1].rsplit(":", 1)[-1]
     return next(iter(redact({local: value}).values()))

@@ -1,8 +1,8 @@
-"""The intake: the one way into the log, for the service's endpoints and for the spool of an application on this machine.
+"""The only way into the log, for the service's endpoints and for the spool of an application on this machine.
 
-For anything that sends events, manifests and segments. The intake keeps only valid documents. A refusal names the
-wrong field, and the refused document is kept as a dead letter without its secrets. "Accepted" means durable. Of a
-body with many faults, the first hundred are reported and kept, and the others are counted.
+Intake stores only valid documents. A refusal names the
+wrong field, and the refused document becomes a dead letter without its secrets. "Accepted" means durable. Of a
+body with many faults, the first hundred are reported and stored, and the others are counted.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from headwater.backend.projection.rehearsal import rehearse_event
 from headwater.errors import InvalidInputError, InvalidJsonError
 
 MAX_REJECTED = 100
-_LONGEST = 500  # characters of a field or message in a refusal
+_LONGEST = 500  # limit of characters of a field or message in a refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A document that was refused: its place in the body, the wrong field, and why."""
+    """A refused document: its index in the body, the wrong field, and the reason."""
 
     index: int
     field: str | None
@@ -40,7 +40,7 @@ class Rejection:
 class EventsReport:
     """The result for a body.
 
-    `accepted` counts the durable events, and `duplicates` those of them that were known before.
+    `accepted` counts the durable events, and `duplicates` those among them that the log already had.
 
     `rejected` has the first hundred refused events, `more_rejected` counts the others.
     """
@@ -53,9 +53,9 @@ class EventsReport:
 
 @dataclass(slots=True)
 class Submission:
-    """A body on its way to the disk.
+    """A submitted body that is not yet durable.
 
-    `result` and `durable` wait for it, in a thread or on the loop; both may raise `UnavailableError`.
+    `result` waits for it in a thread, `durable` on the event loop. Both may raise `UnavailableError`.
     """
 
     rejected: list[Rejection] = field(default_factory=list)
@@ -64,13 +64,13 @@ class Submission:
     buried: Future[None] | None = None
 
     def result(self) -> EventsReport:
-        """Block until it is durable."""
+        """Block until the body is durable."""
         if self.buried is not None:
             self.buried.result()
         return self._report(self.appended.result() if self.appended is not None else [])
 
     async def durable(self) -> EventsReport:
-        """Wait until it is durable."""
+        """Wait on the event loop until the body is durable."""
         if self.buried is not None:
             await on_loop(self.buried)
         return self._report(await on_loop(self.appended) if self.appended is not None else [])
@@ -89,7 +89,7 @@ class ReadEvents:
     more_rejected: int = 0
 
     def reject(self, body: bytes, index: int, error: InvalidInputError) -> None:
-        """Refuse a document. The first hundred are kept."""
+        """Record a refused document. After the first hundred, refusals are only counted."""
         if len(self.rejected) == MAX_REJECTED:
             self.more_rejected += 1
             return
@@ -100,30 +100,28 @@ class ReadEvents:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A body that was refused as a whole: why, and what is kept of it."""
+    """A body that was refused as a whole: the error, and the dead letter."""
 
     error: InvalidInputError
     letter: DeadLetter
 
 
 class EventIntake:
-    """Takes OpenLineage events of any producer."""
+    """Accepts OpenLineage events of any producer."""
 
     def __init__(self, log: IngestLog) -> None:
         self._log = log
 
     def submit(self, tenant: str, body: bytes, *, permitted: Callable[[Mapping[str, Any], str], None] | None = None) -> Submission:
-        """Check a body (one event, or an array) and hand it to the log.
+        """Check a body (one event, or an array), and append its valid events to the log. Invalid ones do not affect them.
 
-        Valid events are taken, whatever their neighbours are.
-
-        `permitted` is given each valid event and its path, and raises `InvalidEventError` for one that its sender may
+        `permitted` is called with each valid event and its path. It raises `InvalidEventError` for an event that the sender may
         not send.
         """
         return self.keep(tenant, read_events(body, permitted))
 
     def keep(self, tenant: str, events: ReadEvents) -> Submission:
-        """Hand what was read of a body to the log."""
+        """Append the events of a parsed body to the log."""
         return Submission(
             rejected=events.rejected,
             more_rejected=events.more_rejected,
@@ -132,11 +130,11 @@ class EventIntake:
         )
 
     def bury(self, tenant: str, letter: DeadLetter) -> Future[None]:
-        """Keep what was refused as a whole."""
+        """Store a body that was refused as a whole."""
         return self._log.bury(tenant, [letter])
 
     def take(self, tenant: str, body: bytes) -> Future[Sequence[Receipt]] | None:
-        """Hand a body to the log where all of it is valid, as nearly always; None, and nothing done, where it is not."""
+        """Append a body to the log if all of it is valid, as usual. Otherwise return None and change nothing."""
         try:
             drafts = [_checked(document, None) for document in read_documents(body)]
         except InvalidInputError:
@@ -144,15 +142,12 @@ class EventIntake:
         return self._log.append(tenant, drafts) if drafts else None
 
     def refuse(self, tenant: str, body: bytes, error: InvalidInputError) -> Future[None]:
-        """Keep a body that could not even be read."""
+        """Store an unreadable body as a dead letter."""
         return self._log.bury(tenant, [dead_letter(body, error)])
 
 
 def read_events(body: bytes, permitted: Callable[[Mapping[str, Any], str], None] | None = None) -> ReadEvents:
-    """Check a body (one event, or an array).
-
-    Any process can do it, because it needs nothing of the service. See `EventIntake.submit`.
-    """
+    """Parse and check a body (one event, or an array). Any process can do it, because it needs no part of the service."""
     read = ReadEvents()
     try:
         for index, document in enumerate(read_documents(body)):
@@ -160,7 +155,7 @@ def read_events(body: bytes, permitted: Callable[[Mapping[str, Any], str], None]
                 read.drafts.append(_checked(document, permitted))
             except InvalidInputError as error:
                 read.reject(document.body, index, error)
-    except InvalidJsonError as error:  # of the body as a whole: nothing of it is taken
+    except InvalidJsonError as error:  # the whole body is refused
         read = ReadEvents()
         read.reject(body, 0, error)
     return read
@@ -169,10 +164,10 @@ def read_events(body: bytes, permitted: Callable[[Mapping[str, Any], str], None]
 def read_packed_events(
     body: bytes, encoding: str | None, limit: int, permitted: Callable[[Mapping[str, Any], str], None] | None = None
 ) -> ReadEvents | Refused:
-    """As `read_events`, of a body in an encoding.
+    """Decompress and parse a body of events (see `read_events`).
 
     Raises:
-        BodyTooLargeError: it unpacks to more than `limit` bytes.
+        BodyTooLargeError: the decompressed body has more than `limit` bytes.
     """
     try:
         unpacked = unpack(body, encoding=encoding, limit=limit)
@@ -184,7 +179,7 @@ def read_packed_events(
 
 
 def draft(kind: EntryKind, document: Document) -> Draft:
-    """Return the log's entry for a document: its original bytes, or those of the redacted document if it held a secret.
+    """Return the log entry for a document: its original bytes, or the redacted document if it contains a secret.
 
     Raises:
         InvalidEventError: the document has no canonical form.
@@ -198,7 +193,7 @@ def draft(kind: EntryKind, document: Document) -> Draft:
 
 
 def dead_letter(body: bytes, error: InvalidInputError) -> DeadLetter:
-    """Return what is kept of a refused body, with the reason of the refusal: without secrets, and of bounded size."""
+    """Return the dead letter for a refused body: the reason, and the body without secrets, limited in size."""
     return DeadLetter(
         Stage.INTAKE, redact_text(error.message)[:_LONGEST], kept_of(body), error.field and redact_text(error.field)[:_LONGEST]
     )

@@ -1,9 +1,9 @@
-"""Operations on fields that a program records for its run, as CDAP's programs do: its reads, transformations and writes.
+"""Operations on fields that a program records for its run, as programs in CDAP do: reads, transformations and writes.
 
-For the recorder over HTTP. Each operation reads a dataset, makes fields of fields, or writes a dataset. An input
-names the operation that made the field. A recording is a declaration: it is not checked against data. It becomes an
-OpenLineage event. Its column lineage has a derivation from each field that was read to each written field that was
-made of it, and its run has the operations as they were recorded.
+Each operation reads a dataset, makes fields of fields, or writes a dataset. An input
+names the operation that made the field. A recording is a declaration, and is not checked against data. It becomes an
+OpenLineage event. The event's column lineage has a derivation from each read field to each written field that depends
+on it, and the event's run has the unchanged operations.
 """
 
 from __future__ import annotations
@@ -28,18 +28,16 @@ _RUN_FACET = {"_producer": _PRODUCER, "_schemaURL": f"{_SCHEMA}RunFacet"}
 _INPUT_FACET = {"_producer": _PRODUCER, "_schemaURL": f"{_SCHEMA}InputDatasetFacet"}
 _COLUMN_LINEAGE = "https://openlineage.io/spec/facets/1-2-0/ColumnLineageDatasetFacet.json#/$defs/ColumnLineageDatasetFacet"
 _MOST_OPERATIONS = 1_000
-_MOST_FIELDS = 10_000  # of one operation
+_MOST_FIELDS = 10_000  # limit of fields of one operation
 _MOST_DERIVATIONS = 20_000
-_MOST_STEPS = 2_000_000  # operations on the way of all derivations together
-_NAMED = 20  # operations that one derivation names
-_GREGORIAN = datetime(1582, 10, 15, tzinfo=UTC)  # from which UUIDs of version 1 count
+_MOST_STEPS = 2_000_000  # limit of operations on the paths of all derivations
+_NAMED = 20  # limit of operations that one derivation names
+_GREGORIAN = datetime(1582, 10, 15, tzinfo=UTC)  # start of the time in UUIDs of version 1
 _UNIX = datetime(1970, 1, 1, tzinfo=UTC)
 _TIMED, _OF_UNIX_TIME = 1, 7  # versions of UUIDs that hold a time
 
 
 class Kind(StrEnum):
-    """The kind of an operation."""
-
     READ = "read"
     TRANSFORM = "transform"
     WRITE = "write"
@@ -64,21 +62,21 @@ class InputField(_Closed):
 
 
 class Inputs(_Closed):
-    """A dataset, or fields."""
+    """The inputs of an operation: a dataset, or fields."""
 
     end_point: EndPoint | None = Field(default=None, alias="endPoint")
     fields: Annotated[list[InputField], Field(max_length=_MOST_FIELDS)] | None = None
 
 
 class Outputs(_Closed):
-    """A dataset, or fields."""
+    """The outputs of an operation: a dataset, or fields."""
 
     end_point: EndPoint | None = Field(default=None, alias="endPoint")
     fields: Annotated[list[Text], Field(max_length=_MOST_FIELDS)] | None = None
 
 
 class Operation(_Closed):
-    """One operation: a read takes a dataset and gives fields, a write takes fields and gives a dataset, any other fields."""
+    """One operation. A read has a dataset as input, a write has one as output. All other inputs and outputs are fields."""
 
     name: Text
     description: Annotated[StrictStr, Field(max_length=8192)] = ""
@@ -93,27 +91,27 @@ class Operation(_Closed):
 
     @property
     def taken(self) -> Sequence[InputField]:
-        """The fields that it takes."""
+        """Return the input fields."""
         return self.inputs.fields or ()
 
     @property
     def given(self) -> Sequence[str]:
-        """The fields that it gives."""
+        """Return the output fields."""
         return self.outputs.fields or ()
 
 
 class Recording(_Closed):
-    """The recording of a run. `time` is the time of the run if its id has none."""
+    """The operations that a run recorded. `time` is the time of the run if the run's id contains none."""
 
     operations: Annotated[list[Operation], Field(min_length=1, max_length=_MOST_OPERATIONS)]
     time: Instant | None = None
 
 
 def read_recording(document: Any) -> Recording:
-    """A recording, its operations in an order in which each comes after those that it takes fields from.
+    """Parse a recording. Each operation comes after the operations that made its input fields.
 
     Raises:
-        InvalidInputError: it is none; `field` is the path of what is wrong.
+        InvalidInputError: the recording is invalid. `field` is the path of the fault.
     """
     try:
         recording = Recording.model_validate(document)
@@ -125,17 +123,17 @@ def read_recording(document: Any) -> Recording:
 
 
 def event_of(recording: Recording, *, namespace: str, application: str, program: str, kind: str, run: str) -> dict[str, Any]:
-    """The OpenLineage event that says the same.
+    """Convert a recording to an OpenLineage event.
 
     Raises:
-        InvalidInputError: too many fields are made of too many.
+        InvalidInputError: the number of derivations exceeds the limit.
     """
     operations = [operation.model_dump(by_alias=True, exclude_none=True) for operation in recording.operations]
     facet: dict[str, Any] = {**_RUN_FACET, "declared": True, "programType": kind, "operations": operations}
     if application != program:
         facet["application"] = {"namespace": namespace, "name": application}
     return {
-        "eventType": "OTHER",  # it says nothing of how the run ended
+        "eventType": "OTHER",  # the recording does not tell how the run ended
         "eventTime": recording.time or _time_of(run) or datetime.now(UTC).isoformat(timespec="microseconds"),
         "producer": _PRODUCER,
         "schemaURL": f"{_SCHEMA}RunEvent",
@@ -147,7 +145,7 @@ def event_of(recording: Recording, *, namespace: str, application: str, program:
 
 
 def recorded_of(properties: Mapping[str, Any]) -> list[Operation]:
-    """Return the recording of a run from its properties, or nothing if the form is wrong, because any event may state it."""
+    """Return the operations in a run's properties. Any event may set them, so an invalid recording gives none."""
     stated = properties.get(RECORDED)
     try:
         return list(read_recording({"operations": stated.get("operations")}).operations) if isinstance(stated, Mapping) else []
@@ -156,10 +154,9 @@ def recorded_of(properties: Mapping[str, Any]) -> list[Operation]:
 
 
 def operations_about(operations: Sequence[Operation], endpoint: EndPoint, field: str, *, incoming: bool) -> list[Operation]:
-    """Return the operations that made a field of a dataset (`incoming`), or that made others of it, in their order.
+    """Return the operations that made a field of a dataset (`incoming`), or that made other fields from it, in order.
 
-    A write lists only fields that are asked for, or that derive from these.
-
+    A write lists only requested fields, or fields that derive from them.
     """
     found: dict[str, Operation] = {}
     if incoming:
@@ -220,10 +217,10 @@ _FORMS = "A read has inputs.endPoint and outputs.fields, a write inputs.fields a
 
 
 def _in_order(operations: Sequence[Operation]) -> list[Operation]:
-    """The operations, each after those that it takes fields from; else as they came.
+    """Sort the operations so that each comes after the operations that made its input fields. The order is otherwise kept.
 
     Raises:
-        InvalidInputError: some take fields from each other, in a circle.
+        InvalidInputError: operations depend on each other in a cycle.
     """
     waiting, found = list(operations), list[Operation]()
     missing = {operation.name: {one.origin for one in operation.taken} for operation in operations}
@@ -263,12 +260,11 @@ def _inputs(operations: Iterable[Operation]) -> list[dict[str, Any]]:
 
 
 def _outputs(operations: Sequence[Operation]) -> list[dict[str, Any]]:
-    """The datasets that are written, with their column lineage."""
-    sources: list[tuple[EndPoint, str]] = []  # the fields that are read: bits of the masks
-    made_of: dict[str, bytes] = {}  # by operation: which sources what it takes is made of, the lowest bits first
+    sources: list[tuple[EndPoint, str]] = []  # the read fields; their indexes are bits of the masks
+    made_of: dict[str, bytes] = {}  # by operation: mask of the sources on which its inputs depend, lowest bits first
     field_of: dict[tuple[str, str], int] = {}
-    through: dict[str, int] = {}  # by operation: those that what it gives went through, as bits of their places
-    ways: dict[str, list[str]] = {}  # by operation: the names of these
+    through: dict[str, int] = {}  # by operation: the operations on the paths to its outputs, as a mask
+    ways: dict[str, list[str]] = {}  # by operation: the names of these operations
     written: dict[EndPoint, dict[str, dict[str, Any]]] = {}
     count = counted = 0
     for place, operation in enumerate(operations):
@@ -308,7 +304,7 @@ def _outputs(operations: Sequence[Operation]) -> list[dict[str, Any]]:
 
 
 def _check_work(pairs: int, steps: int) -> None:
-    """Before it is done: what a small recording states may be very much."""
+    """Check the limits before the work begins, because a small recording may state very many derivations."""
     if pairs > _MOST_DERIVATIONS:
         raise InvalidInputError(
             f"More than {_MOST_DERIVATIONS:,} fields are made of fields.", field="$.operations", hint="Record fewer at once."
@@ -320,7 +316,6 @@ def _check_work(pairs: int, steps: int) -> None:
 
 
 def _made(source: tuple[EndPoint, str], bit: int, steps: Sequence[str], made_of: Mapping[str, bytes]) -> dict[str, Any]:
-    """Return an input field with the operations that made the output field of it."""
     at, place = bit >> 3, bit & 7
     names = [step for step in steps if at < len(of := made_of[step]) and of[at] >> place & 1]
     more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -341,7 +336,7 @@ def _bits(mask: int) -> Iterable[int]:
 
 
 def _time_of(run: str) -> str | None:
-    """When a run began, where its id says so, as CDAP's do."""
+    """Return the time in a run's id (UUIDs of version 1 and 7), as CDAP's ids have it."""
     identifier = UUID(run)
     try:
         if identifier.version == _TIMED:

@@ -1,4 +1,4 @@
-"""A recording of operations at the door: from the bytes of a body to the event that states it."""
+"""Parses the body of a request with recorded operations, and converts it to an event."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headwater.graph.model import NodeKind, node_id
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """The run of a program, as the path of a request names it."""
+    """The run of a program, from the path of a request."""
 
     namespace: str
     application: str
@@ -25,10 +25,10 @@ class ProgramRun:
 
 
 def read_packed_recording(body: bytes, encoding: str | None, limit: int, of: ProgramRun) -> tuple[list[str], ReadEvents]:
-    """The datasets that the recorded operations speak of, and the event that states them, as it was read.
+    """Decompress and parse recorded operations. Returns the datasets that they name, and the parsed event.
 
     Raises:
-        InvalidInputError: it is no recording.
+        InvalidInputError: the body is not a recording.
     """
     recording = read_recording(read_document(unpack(body, encoding=encoding, limit=limit), DECLARATION))
     event = event_of(recording, namespace=of.namespace, application=of.application, program=of.program, kind=of.kind, run=of.run)

@@ -1,8 +1,8 @@
-"""Removes secrets at intake, whatever the sender did about them.
+"""Removes secrets at intake, even if the sender already removed them.
 
-For everything that is kept: events of any producer, manifests, declarations, PROV, and refused documents. The rules
+All stored documents pass through it: events of any producer, manifests, declarations, PROV, and refused documents. The rules
 are those of the Spark side (`spark_listener/redact.py`). The same input must give the same result, because names are
-identities. A password that stands alone and looks like a word cannot be recognised.
+identities. A password that is a text of its own and looks like a word cannot be recognised.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from headwater.spark_listener.secrets import MARK, secret_name_in, without_secre
 
 __all__ = ["MARK", "kept_of", "may_hold_secret", "redact", "redact_text"]
 
-_EXCERPT = 2_000  # characters that are kept of what cannot be read
+_EXCERPT = 2_000  # limit of stored characters of an unreadable body
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 _UNSEEN = re.compile(r"[^\t\n\r -~\u00a0-\ud7ff\ue000-\U0010ffff]")
 _VALUED = re.compile(r"(?i)\"(?:value|values|val|default|default_?value|content|data|setting|text)\\*\"\s*:")
 _LEFT_OUT = "[the rest is left out]"
-# pydantic's engine of patterns looks for all words at once: a quarter of the time of one after the other.
+# pydantic's regex engine searches for all words at once, in a quarter of the time.
 _SUSPECT = SchemaValidator(core_schema.str_schema(pattern=f"(?i){secrets.SUSPECT}"))
 
 
 def may_hold_secret(document: str) -> bool:
-    """As that of `spark_listener.secrets`, sooner."""
+    """Like `may_hold_secret` of `spark_listener.secrets`, but faster."""
     return _SUSPECT.isinstance_python(document) if document.isascii() else secrets.may_hold_secret(document)
 
 
 def redact(value: Any) -> Any:
-    """The value without its secrets; the very same object where there is none."""
+    """Remove secrets from a value. Returns the same object if there are none."""
     return redact_deep(value)
 
 
 def redact_text(text: str) -> str:
-    """A text without the secrets that are known by their shape."""
+    """Remove secrets from a text that are recognised by their form."""
     return without_secrets(text)
 
 
 def kept_of(refused: bytes) -> bytes:
-    """Return the part of a refused body that is kept.
+    """Return the part of a refused body to store.
 
-    The bytes if they show no secret, else the document without its secrets. An unreadable body keeps its beginning,
-    up to the first name of a secret.
+    A body without secrets is stored unchanged, and a document with secrets without them. An unreadable body is cut at the
+    first name of a secret.
     """
     try:
         value_end(refused, 0, EVENT, "$")
@@ -65,7 +65,7 @@ def kept_of(refused: bytes) -> bytes:
 
 def _beginning(body: bytes) -> bytes:
     if body[:2] == b"\x1f\x8b":
-        # Packed text shows no secret, and whoever unpacks it does.
+        # Compressed text could contain a secret that cannot be recognised.
         try:
             body = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(body, 8 * _EXCERPT)
         except zlib.error:
@@ -74,7 +74,7 @@ def _beginning(body: bytes) -> bytes:
         text = whole = body.decode("utf-8")
     except UnicodeDecodeError:
         text, whole = body[: 8 * _EXCERPT].decode("utf-8", "replace"), ""
-    # A name may be written in escapes, or in an encoding of two bytes a letter.
+    # A name may be written with escapes, or in an encoding with two bytes for a letter.
     text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), _UNSEEN.sub("", text[: 8 * _EXCERPT]))[:_EXCERPT]
     named = secret_name_in(text)
     # `{"value": …, "name": "password"}`: the secret comes before its name, and its name may be cut off.
@@ -87,7 +87,7 @@ def _beginning(body: bytes) -> bytes:
 
 
 def _every_member(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose members are all there; those of a name that stands twice get names of their own."""
+    """Make an object with all members. Duplicate members get new names."""
     members = dict(pairs)
     if len(members) != len(pairs):
         members = {}

@@ -1,7 +1,7 @@
-"""Finds the end of a JSON value, and checks its size before anything is made of it.
+"""Finds the end of a JSON value, and checks its limits before it is parsed.
 
-For the reader of bodies. A scan takes linear time and almost no memory for any text, and lets other threads run every
-few milliseconds. It looks at strings and brackets alone. The parser decides whether the text is JSON.
+A scan takes linear time and almost no memory for any text, and lets other threads run every
+few milliseconds. It looks at strings and brackets only. The parser decides whether the text is JSON.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from headwater.errors import InvalidJsonError
 
 MAX_DEPTH = 150
 _MB = 1024 * 1024
-_WINDOW = 1 << 18  # bytes that one match may go through: a match holds the interpreter
-# Without possessive quantifiers, which are wrong in early releases of Python 3.11. Nothing follows the stars, so nothing is tried twice.
+_WINDOW = 1 << 18  # limit of bytes in one match, because a match blocks all other threads
+# Possessive quantifiers are wrong in early releases of Python 3.11. Nothing follows the stars, so there is no backtracking.
 _OUTSIDE = re.compile(rb'(?:[^"\[\]{}]+|"[^"\\]*")*')
 _INSIDE = re.compile(rb'(?:[^"\\]+|\\.)*', re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\[\]{}\"]*")
@@ -24,10 +24,10 @@ _OPENING = frozenset(b"[{")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The bounds of one document.
+    """The limits of one document.
 
-    An empty object takes 64 bytes of memory, and a value of a list 8 bytes and its own size. The parser needs 0.2
-    microseconds for an escape, and nothing else runs meanwhile.
+    An empty object takes 64 bytes of memory, and a value in a list takes 8 bytes and its own size. The parser needs 0.2
+    microseconds for an escape, and no other thread runs meanwhile.
     """
 
     size: int
@@ -43,16 +43,16 @@ QUERY = Bounds(_MB, containers=50_000, values=200_000)
 
 
 def is_within(body: bytes, bounds: Bounds) -> bool:
-    """Whether a body is so small, and has so few brackets, that nothing in it can be beyond the bounds."""
+    """Whether a body is so small, and has so few brackets, that no part of it can exceed the limits."""
     fits = len(body) <= min(bounds.size, bounds.containers, bounds.values, bounds.escapes)
     return fits and body.count(b"{") + body.count(b"[") <= MAX_DEPTH
 
 
 def value_end(body: bytes, start: int, bounds: Bounds, path: str) -> int:
-    """The place behind the value that begins at `start`; the end of the body where it is not closed.
+    """Return the position after the value that begins at `start`, or the end of the body if the value is not closed.
 
     Raises:
-        InvalidJsonError: it is beyond the bounds; the message names `path`.
+        InvalidJsonError: the value exceeds the limits. The message names `path`.
     """
     first = body[start] if start < len(body) else 0
     if first == _QUOTE:
@@ -84,7 +84,7 @@ def _container_end(body: bytes, start: int, bounds: Bounds, path: str) -> int:
         if place >= window:
             continue
         mark = body[place]
-        if mark == _QUOTE:  # a string with an escape, or one that goes on behind the window
+        if mark == _QUOTE:  # a string with an escape, or that continues after the window
             place = _string_end(body, place)
             if place > size:
                 return size
@@ -105,7 +105,7 @@ def _container_end(body: bytes, start: int, bounds: Bounds, path: str) -> int:
 
 
 def _string_end(body: bytes, quote: int) -> int:
-    """The place behind the string that begins at `quote`; beyond the body where it does not end."""
+    """Return the position after the string that begins at `quote`. It is beyond the body if the string has no end."""
     place, size = quote + 1, len(body)
     while place < size:
         found = _INSIDE.match(body, place, place + _WINDOW)
@@ -114,7 +114,7 @@ def _string_end(body: bytes, quote: int) -> int:
             break
         if body[place] == _QUOTE:
             return place + 1
-        if body[place] == _BACKSLASH:  # an escape that the window cut in two
+        if body[place] == _BACKSLASH:  # the window ended within an escape
             place += 2
     return size + 1
 

@@ -1,7 +1,7 @@
-"""The quota of staged segments: segments that wait for their manifest.
+"""The quota of staged segments, which wait for their manifest.
 
-For the endpoint that accepts segments. The staged size is read from the disk from time to time, and counted in memory
-between. A segment beyond the quota gets the answer to come again. Its sender keeps it until it is acknowledged, so
+The staged size is read from the disk from time to time, and counted in memory
+in between. The sender of a segment beyond the quota is asked to try again later. It keeps the segment until it is acknowledged, so
 nothing is lost.
 """
 
@@ -17,11 +17,11 @@ from headwater.errors import UnavailableError
 from headwater.graph.records import AssociationStore
 
 _LOOK_SECONDS = 30.0
-_FULL_SECONDS = 1.0  # where there is no room, others may have made some
+_FULL_SECONDS = 1.0  # time between two measurements if the quota is full
 
 
 class StagingQuota:
-    """At most `limit` bytes. Thread-safe."""
+    """A quota of `limit` bytes. Thread-safe."""
 
     def __init__(self, records: AssociationStore, limit: int, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._records = records
@@ -33,7 +33,7 @@ class StagingQuota:
         self._looked = clock()
 
     def look(self) -> None:
-        """Look what is staged, if that was not done a moment ago. Reads the disk."""
+        """Measure the staged bytes on the disk, unless this was done a moment ago."""
         with self._lock:
             if self._clock() - self._looked < self._wait:
                 return
@@ -45,7 +45,7 @@ class StagingQuota:
 
     @contextmanager
     def upload(self) -> Iterator[Upload]:
-        """One segment on its way here; what it took is given back if it is not staged in the end."""
+        """Yield the share of one arriving segment. The share is released at the end if the segment was not staged."""
         upload = Upload(self)
         try:
             yield upload
@@ -54,10 +54,10 @@ class StagingQuota:
                 self.take(-upload.taken)
 
     def take(self, size: int) -> None:
-        """Count bytes; a negative number gives some back.
+        """Count bytes. A negative number releases bytes.
 
         Raises:
-            UnavailableError: there is no room for them.
+            UnavailableError: the quota is full.
         """
         with self._lock:
             self._used = max(0, self._used + size)
@@ -78,6 +78,6 @@ class Upload:
     is_staged: bool = False
 
     def take(self, size: int) -> None:
-        """Count bytes that have come. Raises `UnavailableError` where there is no room."""
+        """Count received bytes. Raises `UnavailableError` if the quota is full."""
         self.taken += size
         self.quota.take(size)

@@ -1,7 +1,7 @@
-"""One writer for one ingest log: many small writes, one durable commit.
+"""A single writer that combines many small writes into one durable commit.
 
-For the ingest log, whose callers must wait for the disk without a disk write for each. During a commit, the next writes gather, and are
-committed together. A future is resolved only after the commit; if the commit fails, every write in it fails.
+Callers of the ingest log must wait for the disk, but not each for a disk write of its own. Writes that arrive during a commit are
+committed together afterwards. A future is resolved only after the commit. If the commit fails, every write in it fails.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from headwater.errors import UnavailableError
 
-_GROUP = 512  # writes per commit: limits the wait of the first one
+_GROUP = 512  # limit of writes per commit, which limits the wait of the first one
 
 W = TypeVar("W")
 W_contra = TypeVar("W_contra", contravariant=True)

@@ -1,6 +1,6 @@
 """Lets an event loop wait for durable writes, with one wake-up of the loop for all futures of a commit.
 
-For intake. `asyncio.wrap_future` wakes the loop once for each future, with a system call each time. A commit resolves fifty futures and
+`asyncio.wrap_future` wakes the loop once for each future, with a system call each time. A commit resolves fifty futures and
 more.
 """
 
@@ -42,7 +42,7 @@ class _ResolvedFutures:
             self._is_woken = False
         for waiting, future in ended:
             if waiting.done():
-                continue  # the waiting caller has gone
+                continue  # the waiting caller was cancelled
             if (error := future.exception()) is not None:
                 waiting.set_exception(error)
             else:

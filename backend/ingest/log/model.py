@@ -18,7 +18,7 @@ class EntryKind(StrEnum):
 class Stage(StrEnum):
     """The stage that refused a dead letter: `intake`, or, after acceptance, `projection`.
 
-    `quarantine`: every process that projected the entry ended, so it is projected only on request.
+    `quarantine` means that every process that projected the entry crashed. Such an entry is projected only on request.
     """
 
     INTAKE = "intake"
@@ -37,7 +37,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Proof of an append. `duplicate`: the document was already in the log, at `offset`."""
+    """Proof of an append. `duplicate` is true if the log already had the document at `offset`."""
 
     offset: int
     duplicate: bool

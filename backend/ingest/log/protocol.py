@@ -1,8 +1,8 @@
-"""The duties of an ingest log, for intake (which appends), the projector (which reads) and audits.
+"""The interface of an ingest log, for intake (which appends), the projector (which reads) and audits.
 
 An acknowledged append must survive a crash of the process and of the machine. If any process sends the same document again, it must get the
-offset of the first. A reader must see an offset only after all smaller ones. Refused documents are kept as dead letters, without secrets.
-All verbs may raise `UnavailableError` (transient).
+offset of the first. A reader must see an offset only after all smaller ones. Refused documents are stored as dead letters, without secrets.
+All methods may raise `UnavailableError` (transient).
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ class IngestLog(Protocol):
 
     @property
     def name(self) -> str:
-        """The name for people: a path, or an address without a password."""
+        """Return the name for messages: a path, or an address without a password."""
 
     def append(self, tenant: str, drafts: Sequence[Draft]) -> Future[Sequence[Receipt]]:
         """Append documents in one transaction. The future is done when they are durable, or fails with `UnavailableError`."""
 
     def bury(self, tenant: str, letters: Sequence[DeadLetter]) -> Future[None]:
-        """Keep dead letters durably. A repeated letter is only counted."""
+        """Store dead letters durably. A repeated letter is only counted."""
 
     def forgive(self, tenant: str, offsets: Sequence[int], *, stage: Stage = Stage.PROJECTION) -> Future[None]:
         """Delete the dead letters of entries, of one stage, after they were projected."""
 
     def go_on_after(self, offset: int) -> Future[None]:
-        """Give the next entry a greater offset than this, after the log has lost its last ones."""
+        """Give the next entry a greater offset than this, after the log has lost its last entries."""
 
     def read(self, tenant: str, *, after: int, limit: int = 256) -> list[Entry]:
         """Return entries of a tenant with an offset above `after`, in order: up to `limit`, at least one if there are any."""
@@ -84,7 +84,7 @@ class IngestLog(Protocol):
         """
 
     def take_lease(self, work: str, *, seconds: float) -> bool:
-        """Take or renew a piece of work that one replica at a time should do. Returns False if another replica has it.
+        """Take or renew the lease for work that one replica at a time should do. Returns False if another replica has it.
 
         A lease avoids duplicate work, and guarantees nothing: a replica that was paused continues after its lease has ended.
         """
@@ -93,10 +93,10 @@ class IngestLog(Protocol):
         """Release the lease."""
 
     def marks(self, source: str) -> Mapping[str, str]:
-        """Return the position of intake in each item of a source (`mark`)."""
+        """Return the recorded position of intake in each item of a source (see `mark`)."""
 
     def mark(self, source: str, item: str, state: str) -> Future[None]:
-        """Note durably the position of intake in an item of a source."""
+        """Record durably the position of intake in an item of a source."""
 
     def lost_entries(self, graph: int) -> DamagedError:
         """Return the error for a log that ends before the graph. `graph` is the graph's offset."""

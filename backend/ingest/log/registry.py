@@ -1,4 +1,4 @@
-"""Opens the ingest log in the settings: a file of the home, or a log that replicas share. The latter is imported on request."""
+"""Opens the ingest log in the settings: a file of the home, or a log that replicas share. The latter is imported only if needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def open_log(settings: HomeSettings, *, create: bool = True) -> IngestLog:
     """Open the log. Without `create`, a file of the home must exist.
 
     Raises:
-        ConfigurationError: the settings do not allow it, or a package is missing.
+        ConfigurationError: the settings are invalid, or a package is missing.
         UnavailableError: the disk or the server does not answer.
         DamagedError: the file is damaged or missing.
     """

@@ -1,4 +1,4 @@
-"""The ingest log with a span around each append, from the call until the entry is durable."""
+"""The ingest log with a tracing span around each append, from the call until the entry is durable."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class SqliteLog:
     """The log of one home. Several processes may have it open at once."""
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
-        """Open the log. Without `create`, the file must exist: if the log of a running service vanishes, that is a fault, not a new log.
+        """Open the log. Without `create`, the file must exist: a vanished log of a running service is a fault, not a new log.
 
         Raises:
             DamagedError: the file is damaged or missing.
@@ -180,7 +180,7 @@ class SqliteLog:
         return letters
 
     def take_lease(self, work: str, *, seconds: float) -> bool:
-        """Return True: one process has the role of the home (`role`), so all work belongs to it."""
+        """Return True. One process has the role of the home (`role`), so all work belongs to it."""
         del work, seconds
         return True
 
@@ -266,7 +266,7 @@ def _done(connection: sqlite3.Connection, writes: Sequence[_Write]) -> list[Any]
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
-    """Turn on the write-ahead log. SQLite waits for other processes everywhere except here."""
+    """Turn on the write-ahead log. Retries are needed here, because SQLite does not wait for other processes in this statement."""
     until = time.monotonic() + _PATIENCE
     while True:
         try:

@@ -1,8 +1,8 @@
 """Appends to the SQLite log: a few statements for all drafts of one commit.
 
 Each statement releases the interpreter lock and waits to get it back, for milliseconds if other threads are busy. With two statements per
-draft, fifty callers waited a third of a second. So the drafts of all callers are written together. Statements have a few fixed sizes, and
-SQLite compiles each once.
+draft, fifty callers would wait a third of a second. The drafts of all callers are therefore written together. Statements have a few fixed
+sizes, and SQLite compiles each once.
 """
 
 from __future__ import annotations
@@ -60,7 +60,6 @@ def insert(connection: sqlite3.Connection, appends: Sequence[Append]) -> list[Se
 
 
 def _known(connection: sqlite3.Connection, appends: Sequence[Append]) -> dict[tuple[str, bytes], int]:
-    """Return the offsets of the documents that are in the log, by tenant and key."""
     keys: dict[str, dict[bytes, None]] = {}
     for append in appends:
         keys.setdefault(append.tenant, {}).update(dict.fromkeys(draft.key for draft in append.drafts))
@@ -72,7 +71,6 @@ def _known(connection: sqlite3.Connection, appends: Sequence[Append]) -> dict[tu
 
 
 def _portions(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Return the items, in order, in portions of the sizes of the statements."""
     place = 0
     for size in _SIZES:
         while len(items) - place >= size:

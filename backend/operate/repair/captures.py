@@ -24,7 +24,7 @@ from headwater.graph.records.shared_store import is_brought
 
 
 def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog: bool) -> Repair:
-    """Repair a file of a kept capture from the backup or from other files. If neither works, nothing changes."""
+    """Repair a file of a stored capture from the backup or from other files. If neither works, nothing changes."""
     path = fault.path
     if _is_capture(home, path):
         return _brought_folder(home, path, backup)
@@ -37,7 +37,7 @@ def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog
         if path.suffix == ".parquet":
             path.unlink(missing_ok=True)
         else:
-            shutil.rmtree(path.parent, ignore_errors=True)  # with its other damaged files
+            shutil.rmtree(path.parent, ignore_errors=True)  # also removes its other damaged files
         return Repair(path, "taken away: who asks for it brings it again from the place that services share")
     if path.name == MANIFEST and (manifest := _manifest_of(home.log, tenant, capture)) is not None:
         with changing(path.parent, (path.name,)):
@@ -89,7 +89,7 @@ def mended_segment(home: Home, fault: Fault, backup: Path | None) -> Repair:
 
 
 def _from_backup(home: Home, path: Path, backup: Path | None) -> Repair | None:
-    """Replace a damaged file with the backup's. Returns None if the backup has no sound file of the same capture."""
+    """Replace a damaged file with the backup's. Returns None if the backup has no intact file of the same capture."""
     if backup is None:
         return None
     kept = backup / "associations" / path.relative_to(home.associations)
@@ -102,12 +102,10 @@ def _from_backup(home: Home, path: Path, backup: Path | None) -> Repair | None:
 
 
 def _is_capture(home: Home, path: Path) -> bool:
-    """Whether a path is the folder of a capture, not a file in it."""
     return path.parent.name == path.name[-2:] and path.parent.parent.parent == home.associations
 
 
 def _brought_folder(home: Home, path: Path, backup: Path | None) -> Repair:
-    """Bring back the missing folder of a capture from the backup."""
     kept = backup / "associations" / path.relative_to(home.associations) if backup is not None else None
     lost = f"which records capture {path.name} joins"
     if kept is None or not kept.is_dir():
@@ -141,16 +139,15 @@ def _sealed_again(home: Home, path: Path, *, has_catalog: bool) -> Repair:
 
 
 def _is_of_same(folder: Path, kept: Path) -> bool:
-    """Whether two folders hold the same publication of a capture. A later publication has other numbers."""
+    """Whether two folders have the same publication of a capture. A later publication has other numbers."""
     try:
         mine, theirs = read_manifest(folder), read_manifest(kept)
     except (HeadwaterError, OSError):
-        return True  # the manifest itself is damaged, or nothing is published yet
+        return True  # the manifest is damaged, or nothing is published yet
     return (mine.segments, mine.boundaries) == (theirs.segments, theirs.boundaries)
 
 
 def _manifest_of(path: Path, tenant: str, capture: str) -> Manifest | None:
-    """Return the last manifest of a capture in the log."""
     found: Manifest | None = None
     with closing(open_to_read(path)) as log:
         rows = log.execute("SELECT body FROM entry WHERE tenant = ? AND kind = ? ORDER BY offset", [tenant, EntryKind.CAPTURE])

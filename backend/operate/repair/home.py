@@ -1,17 +1,17 @@
-"""`headwater store repair`: repair the damaged files of a home from its other files.
+"""`headwater store repair`: repairs the damaged files of a home from its other files.
 
     key            a new one
-    keys.db        moved aside: named keys open nothing, and are made anew
+    keys.db        moved aside: named keys no longer work, and are created again
     sessions.db    moved aside: all sessions are ended
     registered.db  moved aside: programs register again
     triggers.db    moved aside: triggers are created again
-    ingest.db      every entry that is whole in the damaged file, and those of a backup
-    graph.db       made again from the log
-    catalog.db     made again from the kept captures
-    associations/  manifests from the log, lists of files from the catalog; tables that traces find again are dropped; else from a backup
-    staged .seg    from a backup; else left to be sent again
+    ingest.db      every intact entry in the damaged file, and the entries of a backup
+    graph.db       rebuilt from the log
+    catalog.db     rebuilt from the stored captures
+    associations/  manifests from the log, lists of files from the catalog; tables that traces can recompute are dropped; else from a backup
+    staged .seg    from a backup; else the sender sends it again
 
-A damaged file is moved aside, never deleted. The result names unrepaired files and lost data. Nobody else may use the home meanwhile.
+A damaged file is moved aside, never deleted. The result names unrepaired files and lost data. No other process may use the home meanwhile.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from headwater.errors import ConfigurationError, UnavailableError
 
 
 async def repair(settings: Settings, backup: Path | None = None) -> list[Repair]:
-    """Repair the damaged files, and return one result per file. A sound home has none.
+    """Repair the damaged files, and return one result per file. An intact home has none.
 
     Raises:
         ConfigurationError: the folder is not a backup.
-        UnavailableError: somebody uses the home, or its disk is full.
+        UnavailableError: another process uses the home, or its disk is full.
     """
     home = settings.folder
     if backup is not None and not (backup / "backup.json").exists():

@@ -1,7 +1,7 @@
-"""Repair of a damaged ingest log: a new log from its intact entries and the backup's.
+"""Repairs a damaged ingest log: makes a new log from its intact entries and the backup's.
 
-Entries keep their offsets, and no offset is given twice. New entries follow the last offset that the log or the graph
-knows.
+Entries keep their offsets, and no offset is used twice. New entries follow the last offset that the log or the graph
+has.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def mended_log(home: Home, backup: Path | None) -> Repair:
         brought, _ = _insert(log, whole_entries(backup / "ingest.db")) if backup is not None else (0, [])
         found, others = _insert(log, whole_entries(home.log)) if there else (0, [])
         last = max(log.execute("SELECT coalesce(max(offset), 0) FROM entry").fetchone()[0], _sequence(home.log), _graph_offset(home))
-        # A log that began anew gave offsets a second time: those entries go on after the others.
+        # A log that was created again used offsets twice. Its entries follow after the others.
         _insert(log, (replace(row, offset=last + place) for place, row in enumerate(others, start=1)))
         last += len(others)
         present = log.execute("SELECT count(*) FROM entry").fetchone()[0]
@@ -50,7 +50,7 @@ def mended_log(home: Home, backup: Path | None) -> Repair:
 
 
 def _insert(log: sqlite3.Connection, rows: Iterable[Row]) -> tuple[int, list[Row]]:
-    """Insert entries. Returns the number of new ones, and the entries whose offset is taken."""
+    """Insert entries. Returns the number of new ones, and the entries whose offset is already used."""
     new, others = 0, []
     for row in rows:
         known = log.execute("SELECT 1 FROM entry WHERE tenant = ? AND key = ?", [row.tenant, row.key]).fetchone()
@@ -66,12 +66,11 @@ def _insert(log: sqlite3.Connection, rows: Iterable[Row]) -> tuple[int, list[Row
 
 
 def is_short(home: Home) -> bool:
-    """Whether the graph knows offsets that the log never gave, because the log vanished or began again."""
+    """Whether the graph has offsets that the log never assigned, because the log vanished or was created again."""
     return _sequence(home.log) < _graph_offset(home)
 
 
 def _sequence(path: Path) -> int:
-    """Return the last offset that a log gave, as far as it is readable."""
     try:
         with closing(open_to_read(path)) as damaged:
             return int(damaged.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entry'").fetchone()[0])
@@ -88,7 +87,7 @@ def _graph_offset(home: Home) -> int:
 
 
 def _bring_dead_letters(path: Path, log: sqlite3.Connection) -> None:
-    """Copy the readable dead letters. Nobody was promised to keep them."""
+    """Copy the readable dead letters. Unreadable ones are dropped, because dead letters are best effort."""
     names = "tenant, stage, hash, offset, reason, field, received, times, body"
     try:
         with closing(open_to_read(path)) as damaged:
@@ -99,7 +98,7 @@ def _bring_dead_letters(path: Path, log: sqlite3.Connection) -> None:
 
 
 def _gaps(offsets: list[int], last: int) -> str:
-    """Describe the missing offsets up to the last one: `4, 7 to 9`."""
+    """Format the missing offsets up to the last one, for example `4, 7 to 9`."""
     gaps, expected = [], 1
     for offset in [*offsets, last + 1]:
         if offset > expected:

@@ -1,10 +1,10 @@
 """Reads all intact entries of a damaged ingest log, wherever in the file they are.
 
-For `headwater store repair`. Inner pages are not trusted. Each page of the file and of its write-ahead log is read as a leaf of the table.
-The key of an entry is the hash of its body, so only accepted entries are taken. The damaged file is never written.
+Inner pages are not trusted. Each page of the file and of its write-ahead log is read as a leaf of the table.
+The key of an entry is the hash of its body, so only accepted entries are found. The damaged file is never written.
 
-    page of a table's leaves   0x0d, …, count of cells at 3, then their places from 8 on (from 108 on in the first page)
-    cell                       payload's length, offset (both varints), payload, where it is long the number of a page that goes on with it
+    page of a table's leaves   0x0d, …, number of cells at 3, then their positions from 8 on (from 108 on in the first page)
+    cell                       payload's length, offset (both varints), payload; for a long payload, the number of the page with the rest
     payload                    length of its head, a type for each column, then the columns
 """
 
@@ -22,7 +22,7 @@ _LEAF = 0x0D
 _KINDS = frozenset(EntryKind)
 _FRAME, _WAL_HEAD = 24, 32
 _DEFAULT_PAGE = 4096
-_NUMBERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8}  # bytes of a number by its type
+_NUMBERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8}  # size in bytes of a number, by its type
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Row:
 
 
 def whole_entries(path: Path) -> Iterator[Row]:
-    """Return the readable entries of a log in no order. An entry may be returned twice."""
+    """Yield the readable entries of a log in no order. An entry may be yielded twice."""
     pages = _Pages(path)
     for number in pages.numbers():
         yield from _entries_of(pages, number)
@@ -63,7 +63,6 @@ class _Pages:
         yield from sorted(number for number in self._newer if number > self._count)
 
     def page(self, number: int) -> bytes:
-        """Return a page, or empty bytes."""
         if number in self._newer:
             return self._newer[number]
         with self._path.open("rb") as file:
@@ -72,7 +71,7 @@ class _Pages:
 
 
 def _frames(path: Path, size: int) -> Iterator[tuple[int, bytes]]:
-    """Return the pages of a write-ahead log in the order of writing. Frames of an earlier round have another salt."""
+    """Yield the pages of a write-ahead log in the order of writing. Frames of an earlier round have another salt."""
     if not path.exists():
         return
     data = path.read_bytes()
@@ -96,7 +95,7 @@ def _entries_of(pages: _Pages, number: int) -> Iterator[Row]:
 
 
 def _entry(pages: _Pages, page: bytes, at: int) -> Row | None:
-    """Return the entry of a cell, or None if the cell holds no intact entry."""
+    """Return the entry of a cell, or None if the cell has no intact entry."""
     try:
         length, at = _varint(page, at)
         offset, at = _varint(page, at)
@@ -135,7 +134,7 @@ def _payload(pages: _Pages, page: bytes, at: int, length: int) -> bytes | None:
 
 
 def _values(payload: bytes) -> list[bytes]:
-    """Return the columns of a row, without numbers."""
+    """Return the columns of a row, except for numbers."""
     head, at = _varint(payload, 0)
     types = []
     while at < head:

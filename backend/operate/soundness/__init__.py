@@ -1,1 +1,1 @@
-"""Whether what a home keeps is what was written: each file by itself (`files`), the graph and its log (`store`), at any time (`watch`)."""
+"""Checks that the files of a home are undamaged: each file (`files`), the graph and its log (`store`), and continuously (`watch`)."""

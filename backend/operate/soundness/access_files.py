@@ -1,6 +1,6 @@
 """Checks the files of a home about access: keys and sessions, the operator's files, registered programs, and the audit log.
 
-A sound file contains what was written to it.
+An undamaged file contains exactly what was written to it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from headwater.graph.storage import read_roots
 
 
 def access_faults(settings: Settings) -> Iterator[Fault]:
-    """Faults of keys, sessions, and of the files that an operator wrote. Each is read as the service reads it."""
+    """Yield faults of keys, sessions, and of the operator's files. Each file is read in the same way as by the service."""
     home = settings.folder
     keys, sessions = KeyFile(home.named_keys), OwnEndedSessions(home.ended_sessions)
     try:
@@ -42,7 +42,7 @@ def access_faults(settings: Settings) -> Iterator[Fault]:
 
 
 def audit_faults(path: Path) -> Iterator[Fault]:
-    """Lines of the audit log that were changed, and lines that are gone."""
+    """Yield changed lines of the audit log, and missing lines."""
     if not path.exists() and not earlier_files(path):
         return
     try:

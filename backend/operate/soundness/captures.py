@@ -1,4 +1,4 @@
-"""Whether the files of kept captures, and staged segments, are what was written."""
+"""Checks that the files of stored captures, and staged segments, are undamaged."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from headwater.graph.records.staging import FOLDER as STAGING
 
 
 def capture_faults(root: Path) -> Iterator[Fault]:
-    """Kept captures with a file that is damaged or missing."""
+    """Yield damaged and missing files of all stored captures."""
     for _, folder in AssociationStore.kept_folders(root):
         yield from faults_of_capture(folder)
 
 
 def faults_of_capture(folder: Path) -> Iterator[Fault]:
-    """The files of one kept capture that are damaged or missing."""
+    """Yield damaged and missing files of one stored capture."""
     if (fault := fault_of_file(folder / DIGESTS)) is not None:
-        yield fault  # nothing can be compared until it is mended
+        yield fault  # without this file, the others cannot be compared
         return
     if (fault := fault_of_file(folder / MANIFEST)) is not None:
         yield fault
@@ -40,11 +40,11 @@ def faults_of_capture(folder: Path) -> Iterator[Fault]:
     try:
         boundaries = read_manifest(folder).boundaries
     except (HeadwaterError, FileNotFoundError):
-        return  # it was taken away a moment ago
+        return  # the file was removed a moment ago
     for boundary in boundaries if not is_pruned(folder) else ():
         path = folder / boundary_name(boundary.boundary)
         if not path.exists() and (boundary.recomputed is not None or is_brought(path)):
-            continue  # found again, or brought from the place that services share, by whoever asks
+            continue  # queries compute this table again, or fetch it from the shared storage
         if (fault := fault_of_file(path)) is not None:
             yield fault
 
@@ -57,7 +57,7 @@ def segment_faults(root: Path) -> Iterator[Fault]:
 
 
 def staged_segments(root: Path) -> Iterator[Path]:
-    """The files of segments that wait for their manifest, or to be published."""
+    """Yield the files of segments that wait for their manifest, or for publication."""
     return iter(sorted(root.glob(f"*/{STAGING}/*/*.seg")))
 
 

@@ -1,8 +1,8 @@
-"""Whether the catalog of captures says what the kept captures say.
+"""Checks that the catalog of captures agrees with the stored captures.
 
-For `headwater store check` and `headwater store repair`. A second catalog is made of the folders, in a temporary
-file, and the two are compared row by row. That takes as long as making the catalog anew. A damaged capture is left
-out: its own fault is reported.
+A second catalog is made from the folders, in a temporary
+file, and the two are compared row by row. This takes as long as rebuilding the catalog. Damaged captures are left
+out, because they are reported separately.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from headwater.graph.records.prune_note import is_pruned
 from headwater.graph.records.schema import VERSION
 
 _OUTPUT = "LEFT JOIN {0}.dataset o ON o.number = c.output"
-# The content of each table, by names: each catalog has numbers of its own. Times and sizes that depend on the order of events are left out.
+# The content of each table, by names, because numbers differ between catalogs. Values that depend on the order of events are left out.
 _OF_CAPTURE = {
     "capture": "SELECT c.tenant, c.capture, c.run, j.namespace, j.name, c.started, c.ended, c.status, o.namespace, o.name, c.derived, "
     f"c.content, c.at, c.replaces FROM {{0}}.capture c JOIN {{0}}.job j ON j.number = c.job {_OUTPUT}",
@@ -37,7 +37,7 @@ _OF_CAPTURE = {
     "JOIN {0}.capture c ON c.number = t.capture JOIN {0}.path p ON p.number = t.path AND p.tenant = c.tenant",
 }
 _FLOW = "JOIN {0}.dataset i ON i.number = t.input JOIN {0}.dataset o ON o.number = t.output"
-# The catalog may have more of these than the kept captures.
+# The catalog may have more of these than the stored captures.
 _TOGETHER = {
     "dataset": "SELECT tenant, namespace, name, name_back, leaf FROM {0}.dataset",
     "alias": "SELECT a.tenant, a.name, d.namespace, d.name FROM {0}.alias a JOIN {0}.dataset d ON d.number = a.dataset",
@@ -52,14 +52,14 @@ _TOGETHER = {
 
 
 def catalog_faults(root: Path) -> Iterator[Fault]:
-    """Yield differences between the catalog and the kept captures, in both directions. A missing catalog has none."""
+    """Yield differences between the catalog and the stored captures, in both directions. A missing catalog has none."""
     path = root / CATALOG
     if not path.exists():
         return
     try:
         with closing(open_to_read(path)) as catalog:
             if catalog.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-                return  # the next start makes it anew
+                return  # the next start rebuilds it
             with TemporaryDirectory(prefix="headwater-check-") as folder:
                 yield from _compared(root, catalog, Path(folder) / CATALOG)
     except sqlite3.Error as error:
@@ -68,7 +68,7 @@ def catalog_faults(root: Path) -> Iterator[Fault]:
 
 def _compared(root: Path, catalog: sqlite3.Connection, draft: Path) -> Iterator[Fault]:
     catalog.execute("BEGIN")
-    entered = catalog.execute("SELECT tenant, capture, content FROM capture").fetchall()  # from here on what others enter is not seen
+    entered = catalog.execute("SELECT tenant, capture, content FROM capture").fetchall()  # later changes by others are not compared
     contents = {(tenant, capture): bytes(content) for tenant, capture, content in entered}
     known, made = set(contents), _made_anew(root, draft, contents)
     catalog.execute("COMMIT")
@@ -100,7 +100,7 @@ class _Inventory:
     def __init__(self) -> None:
         self.captures: set[tuple[str, str]] = set()
         self.damaged: set[tuple[str, str]] = set()
-        self.differing: list[Path] = []  # folders of captures without checksums, which are no witness against the catalog
+        self.differing: list[Path] = []  # folders of captures without checksums, which cannot prove a fault of the catalog
 
 
 def _differing(catalog: sqlite3.Connection, folder: Path) -> str:
@@ -118,7 +118,7 @@ def _made_anew(root: Path, draft: Path, contents: Mapping[tuple[str, str], bytes
         for tenant, folder in AssociationStore.kept_folders(root):
             try:
                 if folder.stat().st_mtime >= began:
-                    continue  # somebody publishes it now
+                    continue  # another process is publishing it now
                 manifest, files = read_manifest(folder), read_files(folder)
             except (FileNotFoundError, DamagedError):
                 made.damaged.add((tenant, folder.name))
@@ -134,7 +134,7 @@ def _made_anew(root: Path, draft: Path, contents: Mapping[tuple[str, str], bytes
 
 
 def _absent(root: Path, tenant: str, capture: str) -> Fault | None:
-    """A capture that the catalog knows and that is gone, unless it was struck meanwhile."""
+    """Return the fault of a capture that is in the catalog but was not found, unless it was removed from the catalog meanwhile."""
     with closing(open_to_read(root / CATALOG)) as catalog:
         known = catalog.execute("SELECT 1 FROM capture WHERE tenant = ? AND capture = ?", [tenant, capture]).fetchone()
     folder = root / tenant / capture[-2:] / capture

@@ -1,8 +1,8 @@
-"""Checks whether the durable files of a home are as they were written, each file alone, without opening a store.
+"""Checks that each durable file of a home is undamaged, without opening a store.
 
-For `headwater store check`, `headwater store repair` and `/readyz`, which must work when a file is damaged and name
-it. The check changes nothing, except for one small file that it makes and removes to see whether the disk accepts
-more. Faults are returned, not raised.
+`headwater store check`, `headwater store repair` and `/readyz` use the checks, which must work with a damaged file and name
+it. They change nothing, except for one small file that is made and removed to see whether the disk has
+space. Faults are returned, not raised.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from headwater.errors import ConfigurationError
 from headwater.graph.records.file_digest import FileAtRest
 from headwater.graph.records.layout import CATALOG
 
-SPARE = 256 << 10  # bytes that the disk must still take: a few events, and what SQLite writes around them
+SPARE = 256 << 10  # bytes that must be free on the disk: for a few events, with SQLite's overhead
 _TABLES = {
     "log": {"entry", "dead_letter"},
     "graph": {"node", "edge"},
@@ -40,10 +40,7 @@ _TABLES = {
 
 
 def quick_faults(settings: Settings) -> Iterator[Fault]:
-    """Faults that are found without reading every page twice: for `/readyz`.
-
-    Files that are not there yet are none.
-    """
+    """Yield faults that are found without reading every page twice, for `/readyz`. A file that does not exist yet has none."""
     yield from disk_faults(settings.folder)
     yield from key_faults(settings)
     yield from access_faults(settings)
@@ -52,7 +49,7 @@ def quick_faults(settings: Settings) -> Iterator[Fault]:
 
 
 def all_faults(settings: Settings) -> Iterator[Fault]:
-    """Every fault of every durable file: reads all of them, and looks for what is missing or differs from what it was made of."""
+    """Yield every fault of every durable file. All files are read, missing files are found, and related files are compared."""
     home = settings.folder
     yield from disk_faults(home)
     yield from key_faults(settings)
@@ -76,7 +73,7 @@ def all_faults(settings: Settings) -> Iterator[Fault]:
 
 
 def databases_faults(settings: Settings, *, pragma: str) -> Iterator[Fault]:
-    """Faults of the SQLite files of a home, each by itself and as it was written last."""
+    """Yield faults of the SQLite files of a home."""
     is_sound = True
     for part, path in databases(settings).items():
         for fault in database_faults(part, path, pragma=pragma):
@@ -87,7 +84,7 @@ def databases_faults(settings: Settings, *, pragma: str) -> Iterator[Fault]:
 
 
 def databases(settings: Settings) -> dict[str, Path]:
-    """The SQLite files of a home; of the graph, where it is one."""
+    """Return the SQLite files of a home. The graph is included if it is in SQLite."""
     home = settings.folder
     found = {"catalog": home.associations / CATALOG}
     if settings.ingest_log is None:
@@ -99,14 +96,14 @@ def databases(settings: Settings) -> dict[str, Path]:
 
 
 def graph_file(settings: Settings) -> Path:
-    """The file of the graph, in the home or where the settings name it."""
+    """Return the file of the graph, in the home or at the path in the settings."""
     from urllib.parse import unquote
 
     return Path(unquote(settings.store_url.removeprefix("sqlite:///")))
 
 
 def disk_faults(home: Home) -> Iterator[Fault]:
-    """Whether the disk takes more: a small file is made, given room, and dropped."""
+    """Check that the disk has space: a small file is made, filled, and removed."""
     probe = home.path / f".probe-{uuid4().hex}"
     try:
         descriptor = os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -120,7 +117,7 @@ def disk_faults(home: Home) -> Iterator[Fault]:
 
 
 def key_faults(settings: Settings) -> Iterator[Fault]:
-    """Whether the key file holds a key. None is made here; with a key from the settings the file is not looked at."""
+    """Check that the key file contains a key. The file is not created, and is ignored if the settings have a key."""
     path = settings.folder.key_file
     if settings.api_key is None and path.exists():
         try:

@@ -1,7 +1,7 @@
-"""Checks whether a home is sound: its files one by one, and its graph against its log.
+"""Checks a home: its files one by one, and its graph against its log.
 
-For `headwater store check`. The check never touches the graph. It folds the log into a second graph, in a temporary
-file, and compares the two fingerprints, which do not depend on the order of arrival.
+`headwater store check` runs the checks, which never change the graph. The log is projected into a second graph, in a temporary
+file, and the two fingerprints are compared. They do not depend on the order of arrival.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _REPAIRS = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was checked."""
+    """The result of one check."""
 
     check: str
     ok: bool
@@ -74,11 +74,9 @@ class Finding:
 
 
 async def check_home(settings: Settings, tenant: str) -> list[Finding]:
-    """Check every durable file of a home by itself, then what they say of one another.
+    """Check every durable file of a home, then compare the files with each other. Faults are returned, not raised.
 
-    Never raises for what it finds.
-
-    The second is left out where the log or the graph is damaged: it could only say so again, in other words.
+    The comparison is left out if the log or the graph is damaged, because it would only report the same damage again.
     """
     faults = list(await asyncio.to_thread(lambda: list(all_faults(settings))))
     findings = [_of_part(part, [fault for fault in faults if fault.part == part]) for part in _PARTS]
@@ -94,12 +92,12 @@ async def check_home(settings: Settings, tenant: str) -> list[Finding]:
 
 
 async def _settle(workspace: Workspace) -> None:
-    with suppress(DamagedError):  # what is not projected for that is counted below
+    with suppress(DamagedError):  # unprojected entries are counted below
         await workspace.settle()
 
 
 def _checksums(settings: Settings) -> Finding:
-    """Return the number of captures without checksums: those of earlier releases, and those whose `digests.json` is gone."""
+    """Return the number of captures without checksums: captures of earlier releases, and those whose `digests.json` is gone."""
     folders = [folder for _, folder in AssociationStore.kept_folders(settings.folder.associations)]
     without = [folder for folder in folders if not is_sealed(folder)]
     if not without:
@@ -116,7 +114,7 @@ def _of_part(part: str, faults: Sequence[Fault]) -> Finding:
 
 
 async def check_store(workspace: Workspace, tenant: str) -> list[Finding]:
-    """Check the log, the dead letters and the graph of a tenant against one another. Raises `UnavailableError`."""
+    """Compare the log, the dead letters and the graph of a tenant. Raises `UnavailableError`."""
     log, offset = workspace.log, await workspace.graph.offset(tenant)
     counts, latest = log.counts(tenant), log.latest(tenant)
     return [
@@ -146,7 +144,7 @@ def _refused(log: IngestLog, tenant: str) -> Finding:
 
 
 def _set_aside(log: IngestLog, tenant: str) -> Finding:
-    """The entries at which the worker ended each time."""
+    """Report the entries on which the worker crashed each time."""
     count = len(log.buried_at(tenant, Stage.QUARANTINE))
     shown = [f"entry {letter.offset}: {letter.reason}" for letter in log.dead_letters(tenant, first=_SHOWN, stage=Stage.QUARANTINE)]
     more = [f"and {count - len(shown):,} more"] if count > len(shown) else []
@@ -155,7 +153,7 @@ def _set_aside(log: IngestLog, tenant: str) -> Finding:
 
 
 async def _kept(workspace: Workspace, tenant: str, offset: int) -> Finding:
-    """Whether each capture that the log states is kept, also where replicas share the place."""
+    """Check that each capture in the log is stored, also if replicas share the storage."""
     absent = await asyncio.to_thread(absent_of, workspace.log, workspace.records, tenant, offset)
     lost = await asyncio.to_thread(workspace.records.catalog.lost, tenant)
     shown = [f"{capture} of entry {number} is missing" for capture, number in list(absent.items())[:_SHOWN]]
@@ -165,10 +163,7 @@ async def _kept(workspace: Workspace, tenant: str, offset: int) -> Finding:
 
 
 def _refused_at_intake(log: IngestLog, tenant: str) -> Finding:
-    """List the documents that intake refused, the latest last.
-
-    Their senders know, and the store is sound without them.
-    """
+    """Report the documents that intake refused, the latest last. They are no fault of the store, and their senders were informed."""
     count, after = 0, 0
     latest = deque[str](maxlen=_SHOWN)
     while letters := log.dead_letters(tenant, after=after, stage=Stage.INTAKE):
@@ -183,7 +178,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 async def _integrity(workspace: Workspace, tenant: str) -> Finding:
-    """The rules of containment (`headwater.graph.integrity`)."""
+    """Check the rules of containment (`headwater.graph.integrity`)."""
     shown: list[str] = []
     broken = 0
     async for violation in violations(workspace.graph, tenant):
@@ -211,10 +206,7 @@ async def _compare(workspace: Workspace, tenant: str) -> Finding:
 
 
 def _difference(kept: Mapping[str, int], expected: Mapping[str, int]) -> str:
-    """Describe how a graph differs from the log, and what to do.
-
-    A newer version of Headwater is a harmless reason.
-    """
+    """Describe how a graph differs from the log, and what to do. A newer version of Headwater is a harmless reason."""
     kinds = sorted(kept.keys() | expected.keys())
     lacks = [f"{expected[kind] - kept.get(kind, 0):,} of kind {kind}" for kind in kinds if expected.get(kind, 0) > kept.get(kind, 0)]
     over = [f"{kept[kind] - expected.get(kind, 0):,} of kind {kind}" for kind in kinds if kept.get(kind, 0) > expected.get(kind, 0)]

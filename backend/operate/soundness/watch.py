@@ -1,7 +1,7 @@
-"""Watches the durable files of a running service for `/readyz`: damaged files, and a disk that accepts no more.
+"""Watches the durable files of a running service for `/readyz`: damaged files, and a full disk.
 
-A check rests for twenty times as long as it took. A small home is checked with each question, a large one in the
-background, part by part. Threads of its own run the checks, so that they delay no question of a user.
+A check pauses for twenty times as long as it took. A small home is checked at each request, a large one in the
+background, part by part. Separate threads run the checks, so that they delay no query of a user.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from headwater.backend.operate.soundness.captures import fault_of_file, faults_o
 from headwater.backend.operate.soundness.files import databases, quick_faults
 from headwater.graph.records import AssociationStore
 
-_PATIENCE = 1.0  # seconds that a question waits for a look that has begun
-_REST = 20  # a look rests this many times as long as it took
+_PATIENCE = 1.0  # seconds that a request waits for a running check
+_REST = 20  # a check pauses this many times as long as it took
 _LEAST = 0.5
-_SLICE = 0.25  # seconds of one look at what is kept: a lake of captures takes many looks, and no memory for them
+_SLICE = 0.25  # seconds of one check of captures; many captures take many checks
 
 
 class Watch:
-    """See the module's docstring. `is_key` says whether a text is the key that the service takes."""
+    """The continuous checks of one service. `is_key` tests whether a text is the key that the service accepts."""
 
     def __init__(self, settings: Settings, is_key: Callable[[str], bool]) -> None:
         self._settings = settings
@@ -32,23 +32,23 @@ class Watch:
         self._has_key = settings.api_key is None and self._is_kept(settings.folder.key_file)
         self._faulty: dict[Path, list[Fault]] = {}
         self._round = self._all_kept()
-        self.asking = ThreadPoolExecutor(1, thread_name_prefix="headwater-ready")  # for whoever awaits `faults`
+        self.asking = ThreadPoolExecutor(1, thread_name_prefix="headwater-ready")  # for callers that wait for `faults`
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="headwater-watch")
         self._looks = [_Look(self._threads, self._vital), _Look(self._threads, self._kept)]
 
     def faults(self) -> list[Fault]:
-        """Return the present faults, as of the last check of each file. Waits for a moment at most."""
+        """Return the present faults, as of the last check of each file. Waits for a second at most."""
         waiting = [running for look in self._looks if (running := look.begin()) is not None]
         wait(waiting, timeout=_PATIENCE)
         return [fault for look in self._looks for fault in look.found]
 
     def close(self) -> None:
-        """End after the look at hand."""
+        """Stop after the running check."""
         for threads in (self.asking, self._threads):
             threads.shutdown(wait=False, cancel_futures=True)
 
     def _vital(self) -> Iterator[Fault]:
-        """Without these the service cannot work."""
+        """Yield faults of files without which the service cannot work."""
         yield from (fault for fault in quick_faults(self._settings) if fault.part != "key" or not self._has_key)
         for part, path in databases(self._settings).items():
             if not path.exists():
@@ -64,10 +64,7 @@ class Watch:
             return False
 
     def _kept(self) -> Iterator[Fault]:
-        """Without one of these a question about one capture cannot be answered.
-
-        Goes on where the last look ended, round after round.
-        """
+        """Yield faults of captures, each of which affects queries about that capture only. Each call continues after the previous one."""
         until = time.monotonic() + _SLICE
         for path in [*self._faulty, *self._next_until(until)]:
             found = list(faults_of_capture(path)) if path.is_dir() else [fault] if (fault := fault_of_file(path)) is not None else []
@@ -79,7 +76,7 @@ class Watch:
             yield from faults
 
     def _next_until(self, end: float) -> Iterator[Path]:
-        """The captures and staged segments that come next, to the end of the round or of the time."""
+        """Yield the next captures and staged segments, until the end of the round or of the time."""
         while time.monotonic() < end:
             path = next(self._round, None)
             if path is None:
@@ -94,7 +91,7 @@ class Watch:
 
 
 class _Look:
-    """One thing that is looked at again and again."""
+    """A check that is run repeatedly."""
 
     def __init__(self, threads: ThreadPoolExecutor, look: Callable[[], Iterator[Fault]]) -> None:
         self._threads = threads
@@ -104,7 +101,7 @@ class _Look:
         self.found: Sequence[Fault] = ()
 
     def begin(self) -> Future[None] | None:
-        """The look that runs, begun now if one is due; None where none is."""
+        """Return the running check, or None. A check that is due is started."""
         if self._running is not None and not self._running.done():
             return self._running
         if time.monotonic() < self._due:

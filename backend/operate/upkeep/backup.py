@@ -1,11 +1,11 @@
 """`headwater store backup` and `restore`: the whole content of one home, in a folder.
 
-A backup must be sound while the service continues. The graph is read first, then the log, then the associations, so that each part contains
-at least everything that the parts before it refer to. Applying log entries to a graph that has them already changes nothing. A backup must
-contain no secret: the key and the spool are left out. A backup must not name a program to run or data to read either. So the registry is
+A backup must be consistent while the service continues. The graph is read first, then the log, then the associations, so that each part
+contains at least everything that the parts before it refer to. Applying log entries again to the same graph changes nothing. A backup must
+contain no secret, so the key and the spool are left out. A backup must not name a program to run or data to read either, so the registry is
 left out. A backup that contains a link is refused, because a link would import its target.
 
-    backup.json                what is in it, with the digest of each file
+    backup.json                list of its content, with the digest of each file
     graph-<tenant>.ndjson.gz   docs/reference/graph-file.md
     ingest.db, associations/   as in the home
     audit.jsonl, audit-*.jsonl as in the home
@@ -43,7 +43,7 @@ _INDEX, _LOG, _ASSOCIATIONS, _CATALOG = "backup.json", "ingest.db", "association
 
 @dataclass(frozen=True, slots=True)
 class TenantBackup:
-    """A tenant in a backup."""
+    """The graph of a tenant in a backup."""
 
     nodes: int
     edges: int
@@ -67,7 +67,7 @@ async def back_up(workspace: Workspace, folder: Path) -> dict[str, TenantBackup]
     index["tenants"] = {tenant: asdict(entry) for tenant, entry in kept.items()}
     index["files"] = await asyncio.to_thread(digests_of_folder, folder, without=_INDEX)
     text = json.dumps(index | {"check": seal(index)}, indent=2) + "\n"
-    (folder / _INDEX).write_text(text, encoding="utf-8")  # last: a folder without it is not a backup
+    (folder / _INDEX).write_text(text, encoding="utf-8")  # written last, because a folder without it is not a backup
     return kept
 
 
@@ -122,8 +122,8 @@ def _copy_files(home: Home, folder: Path) -> None:
     target = folder / _ASSOCIATIONS
     target.mkdir(mode=0o700)
     for tenant in sorted(path for path in home.associations.iterdir() if path.is_dir() and not path.name.startswith(".")):
-        # Staged captures are copied first: captures published meanwhile are copied afterwards.
-        sources = (path for path in tenant.iterdir() if path.is_dir() and not path.name.startswith("."))  # drafts have no owner yet
+        # Staged captures are copied first. Captures that are published meanwhile are copied afterwards.
+        sources = (path for path in tenant.iterdir() if path.is_dir() and not path.name.startswith("."))  # temporary folders are left out
         for source in sorted(sources, key=lambda path: path.name != STAGING):
             _copy_captures(source, target / tenant.name / source.name)
     if (home.associations / _CATALOG).exists():
@@ -134,10 +134,10 @@ def _copy_files(home: Home, folder: Path) -> None:
 def _copy_captures(source: Path, target: Path) -> None:
     """Copy a folder of the associations that contains captures or is one.
 
-    A staged capture may be published meanwhile and so vanish. Then it is among the kept captures.
+    A staged capture may vanish because it is published meanwhile. It is then among the stored captures.
     """
     try:
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*", "*.damaged-*"))  # drafts appear and vanish
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*", "*.damaged-*"))  # temporary files are left out
     except (FileNotFoundError, shutil.Error):
         if source.name != STAGING:
             raise

@@ -1,4 +1,4 @@
-"""Check of the files of a backup against the lengths and digests in its index.
+"""Compares the files of a backup with the lengths and digests in its index.
 
 Backups of earlier releases have no digests. Their log is checked by the keys of its entries, and their audit log by its links.
 """
@@ -25,7 +25,7 @@ def digests_of_folder(folder: Path, *, without: str) -> dict[str, list[Any]]:
 
 
 def seal(index: Mapping[str, Any]) -> str:
-    """Return the digest of an index, which the index itself contains."""
+    """Return the digest of an index, which is stored in the index itself."""
     return hashlib.sha256(json.dumps({name: part for name, part in index.items() if name != "check"}, sort_keys=True).encode()).hexdigest()
 
 

@@ -1,6 +1,6 @@
-"""Pruning of a home's associations: the policy in its settings, and a line in the audit log before and after.
+"""Prunes a home's associations by the policy in its settings, with a line in the audit log before and after.
 
-For `headwater store prune` and for the service's worker. If the audit log cannot be written, nothing is pruned.
+If the audit log cannot be written, nothing is pruned.
 """
 
 from __future__ import annotations
@@ -47,12 +47,11 @@ def prune_home(settings: Settings, policy: Policy, *, dry_run: bool) -> Report:
 
 
 def prune_audited(workspace: Workspace, tenant: str, policy: Policy, *, by: str, until: Callable[[], bool]) -> Report:
-    """Prune a tenant of an open home."""
     return _audited(workspace.home.audit, workspace.records, tenant, policy, by=by, until=until)
 
 
 def report_rows(report: Report) -> list[dict[str, Any]]:
-    """Return a row for each pruned dataset, or for each that would be pruned."""
+    """Return a row for each dataset that was pruned, or would be pruned by a dry run."""
     return [
         {"namespace": namespace, "dataset": name, "captures": count, "bytes": report.bytes[namespace, name]}
         for (namespace, name), count in sorted(report.captures.items())
@@ -81,7 +80,7 @@ def _audited(
     return report
 
 
-_MOST = 50  # most datasets that a line of the audit log names
+_MOST = 50  # limit of datasets in a line of the audit log
 
 
 def _user() -> str:

@@ -1,10 +1,10 @@
-"""Traces of the service by OpenTelemetry: spans for requests, appends to the log, projection and questions.
+"""Traces of the service by OpenTelemetry: spans for requests, appends to the log, projection and queries.
 
-For operators who trace their services. Tracing is off unless a variable of OpenTelemetry names a collector. OpenTelemetry is then not
+Tracing is off unless a variable of OpenTelemetry names a collector. While it is off, OpenTelemetry is not
 loaded, and `span` only checks one name. A span reports an operation and its duration. It never contains a key, a predicate, a dataset
-name or a value of a record. So a span has no path or query of a request and no error message.
+name or a value of a record. For this reason a span has no path or query of a request and no error message.
 
-`spans` is what the service calls, `setup` loads the SDK, `log` puts spans around appends.
+The service calls functions of `spans`, `setup` loads the SDK, `log` puts spans around appends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Spans, if tracing is on."""
+"""Tracing spans, which are made only if tracing is on."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Answered = Callable[[str, int], None]  # receives a request's route and status
 
 Appended = Callable[[str, Sequence[int], "SpanContext"], None]  # receives a tenant, offsets, and the span that appended them
 
-_REMEMBERED = 10_000  # appends whose spans are kept for the projection
-_MOST_LINKS = 64  # of one projection
+_REMEMBERED = 10_000  # limit of appends whose spans are stored for the projection
+_MOST_LINKS = 64  # limit of links of one projection
 
 _tracer: Tracer | None = None
 _appended: OrderedDict[tuple[str, int], SpanContext] = OrderedDict()
@@ -29,35 +29,32 @@ _OFF: AbstractContextManager[None] = nullcontext()
 
 
 def turn_on(provider: TracerProvider) -> None:
-    """Make spans from now on."""
     global _tracer  # noqa: PLW0603 - one process has one; handed through all layers, every signature would bear it
     _tracer = provider.get_tracer("headwater", headwater.__version__)
 
 
 def turn_off() -> None:
-    """Make no more spans."""
     global _tracer  # noqa: PLW0603 - as above
     _tracer = None
     _appended.clear()
 
 
 def is_on() -> bool:
-    """Whether spans are made."""
     return _tracer is not None
 
 
 def span(name: str, links: Sequence[Link] = (), **attributes: str | int) -> AbstractContextManager[Any]:
-    """A span around a block. `attributes` are our own counts and words, never a caller's data."""
+    """Return a span around a block. `attributes` are counts and words of Headwater, never a caller's data."""
     return _OFF if _tracer is None else _spanned(_tracer, name, links, {f"headwater.{key}": value for key, value in attributes.items()})
 
 
 def request_span(method: str, headers: Mapping[str, str]) -> AbstractContextManager[Answered]:
-    """A span around a request, within the trace of its `traceparent`. Call the returned function with the answer."""
+    """Return a span around a request, within the trace of its `traceparent`. Call the yielded function with the answer."""
     return nullcontext(_unheard) if _tracer is None else _requested(_tracer, method, headers)
 
 
 def begun(name: str, **attributes: int) -> Span | None:
-    """Begin a child span; `ended` ends it, in any thread. None if tracing is off."""
+    """Begin a child span, which `ended` ends in any thread. Returns None if tracing is off."""
     named = {f"headwater.{key}": value for key, value in attributes.items()}
     return None if _tracer is None else _tracer.start_span(name, attributes=named)
 
@@ -70,13 +67,13 @@ def ended(current: Span, error: BaseException | None) -> None:
 
 
 def forward_appended(forward: Appended | None) -> None:
-    """Send the spans of appended entries to the process that projects them."""
+    """Set the function that sends the spans of appended entries to the process that projects them."""
     global _forward  # noqa: PLW0603 - as above
     _forward = forward
 
 
 def note_appended(tenant: str, offsets: Sequence[int], context: SpanContext) -> None:
-    """Remember the span that appended entries. The projection links to it later."""
+    """Store the span that appended entries. The projection links to it later."""
     if _forward is not None:
         _forward(tenant, offsets, context)
         return

@@ -14,7 +14,7 @@ _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL
 
 
 def is_wanted(environment: Mapping[str, str]) -> bool:
-    """Whether tracing is on: `OTEL_TRACES_EXPORTER` says so, or a collector is named.
+    """Whether OpenTelemetry's variables turn tracing on, by `OTEL_TRACES_EXPORTER` or the name of a collector.
 
     Raises:
         ConfigurationError: the protocol is not supported.
@@ -35,8 +35,8 @@ def is_wanted(environment: Mapping[str, str]) -> bool:
 def start(environment: Mapping[str, str]) -> Callable[[], None]:
     """Turn tracing on if the variables ask for it. The returned function sends waiting spans and turns tracing off.
 
-    The variables are often set for all programs of a machine. If spans cannot be sent as they say, the log reports it and the service works
-    without tracing.
+    The variables are often set for all programs of a machine. If spans cannot be sent with these settings, the log reports it and the
+    service works without tracing.
     """
     try:
         if not is_wanted(environment):

@@ -32,7 +32,7 @@ _SET_UP = (
     # A replica that was paused within a transaction blocks the others at most this long.
     "SET idle_in_transaction_session_timeout TO '3s'",
     "SET statement_timeout TO '30s'",
-    # The server soon notices a replica whose machine is gone, and releases its locks.
+    # With these settings, the server soon detects a replica whose machine is gone, and releases its locks.
     "SET tcp_keepalives_idle TO 3",
     "SET tcp_keepalives_interval TO 1",
     "SET tcp_keepalives_count TO 3",
@@ -54,7 +54,7 @@ class Address:
 
     @property
     def url(self) -> str:
-        """Return the address for people."""
+        """Return the address without credentials, for messages."""
         return f"postgresql://{self.host}:{self.port}/{self.database}"
 
     @classmethod
@@ -117,7 +117,7 @@ class Address:
 
     @contextmanager
     def faults(self) -> Iterator[None]:
-        """Raise errors of the driver as Headwater's, with the server's code only: their texts may contain anything."""
+        """Convert errors of the driver to Headwater's errors. Only the server's code is kept, because the texts may contain anything."""
         from pg8000.exceptions import DatabaseError, InterfaceError
 
         try:
@@ -151,11 +151,11 @@ class Questions:
         self._connection: Connection | None = None
 
     def ask(self, sql: str, **values: Any) -> list[Any]:
-        """Return the rows of a statement that may be repeated."""
+        """Run a statement that may be repeated, and return its rows."""
         return self.use(lambda connection: connection.run(sql, **values) or [])
 
     def use(self, work: Callable[[Connection], T]) -> T:
-        """Do work that may be repeated: if the connection broke, it is done once more on a new one."""
+        """Do work that may be repeated. If the connection broke, the work is done once more on a new connection."""
         from pg8000.exceptions import DatabaseError, InterfaceError
 
         with self._lock, self._address.faults():
@@ -173,7 +173,6 @@ class Questions:
         raise AssertionError
 
     def close(self) -> None:
-        """Close the connection."""
         with self._lock:
             self._drop()
 
@@ -200,7 +199,6 @@ def _shut(opened: socket.socket) -> None:
 
 
 def code_of(error: Exception) -> str:
-    """Return the SQLSTATE of an error."""
     details = error.args[0] if error.args else ""
     return str(details.get("C", "")) if isinstance(details, dict) else type(error).__name__
 

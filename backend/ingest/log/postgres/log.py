@@ -28,12 +28,10 @@ _KINDS = frozenset(EntryKind)
 
 
 def open_postgres_log(settings: HomeSettings) -> PostgresLog:
-    """Open the log in the settings, and create missing tables."""
     return PostgresLog(address_of(settings))
 
 
 def address_of(settings: HomeSettings) -> Address:
-    """Return the address of the shared log in the settings."""
     password = settings.ingest_log_password.get_secret_value() if settings.ingest_log_password else None
     return Address.of(settings.ingest_log or "", user=settings.ingest_log_user, password=password)
 
@@ -192,7 +190,7 @@ class PostgresLog:
 
 
 def _text(value: str) -> str:
-    """Return a text that PostgreSQL can store: without NUL and lone surrogates."""
+    """Replace characters that PostgreSQL cannot store: NUL and lone surrogates."""
     return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,7 +1,7 @@
-"""The tables of a shared log, in numbered steps that only go forward.
+"""The tables of a shared log, in numbered migration steps.
 
-During a rolling upgrade, old replicas work on tables that a new one has changed. So each step states the oldest schema that a replica must
-know to work with it; a step that only adds states the previous one. Older replicas are refused at their start.
+During a rolling upgrade, old replicas work on tables that a new one has changed. Each step therefore states the oldest schema that a
+replica must support to work with it; a step that only adds states the previous one. Older replicas are refused at their start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOCK = 7_305_461_209  # key of an advisory lock: one replica migrates at a time
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step. `least` is the schema that a replica must know to work after it."""
+    """One migration step. `least` is the schema that a replica must support to work after it."""
 
     least: int
     statements: tuple[str, ...]
@@ -66,10 +66,10 @@ STEPS = (
 
 
 def migrate(address: Address, steps: tuple[Step, ...] = STEPS) -> list[int]:
-    """Take the missing steps, and return their numbers. Several replicas may start at the same time.
+    """Run the missing steps, and return their numbers. Several replicas may start at the same time.
 
     Raises:
-        ConfigurationError: a newer, incompatible Headwater made the tables, or they may not be created.
+        ConfigurationError: a newer, incompatible Headwater made the tables, or the user may not create tables.
         UnavailableError: the server does not answer.
     """
     connection = address.connect()

@@ -1,8 +1,8 @@
-"""The replicas that work on a shared log, and their right to do so.
+"""Tracks the replicas that work on a shared log, and their right to do so.
 
-Every replica has a connection that holds a shared advisory lock, and notes every two seconds that it is alive. Work that needs the graph
-exclusively (a rebuild, an import, a repair) takes the lock exclusively, and is refused while a replica holds it. A replica that finds the
-lock taken stands by. The lock ends with its connection, however that ends. Settings that replicas must share are noted as digests: a
+Every replica has a connection that holds a shared advisory lock, and records every two seconds that it is alive. Work that needs the graph
+exclusively (a rebuild, an import, a repair) takes the lock exclusively, and is refused while a replica holds it. A replica that cannot get
+the lock waits. The lock ends with its connection, however that ends. Settings that replicas must share are recorded as digests: a
 replica that differs reports it in `/readyz`.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LOCK = 7_305_461_210  # key of the advisory lock
 _EVERY = 2.0  # seconds
-_GONE = "15 seconds"  # a replica without a sign of life for so long is gone
+_GONE = "15 seconds"  # a replica that has recorded nothing for so long is gone
 _FORGOTTEN = "1 day"
 
 
@@ -47,7 +47,7 @@ class SharedRole:
         return self._connection is not None
 
     def take(self, *, alone: bool = False) -> bool:
-        """Take the role with other replicas, or alone. Returns whether the role is held now.
+        """Take the role with other replicas, or exclusively (`alone`). Returns whether this process holds the role now.
 
         Raises:
             UnavailableError: the shared log does not answer.
@@ -63,7 +63,6 @@ class SharedRole:
                 raise
 
     def release(self) -> None:
-        """Release the role."""
         with self._lock:
             if self._connection is not None and not self._is_alone:
                 try:

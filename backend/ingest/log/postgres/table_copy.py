@@ -1,7 +1,7 @@
 """A copy of a small table that every request needs: named keys, ended sessions.
 
-A request must not wait for the database, so a thread reads the table again every second. A copy older than ten seconds is not used: a key
-that was revoked meanwhile must not remain valid.
+A request must not wait for the database, so a thread reads the table again every second. A copy older than ten seconds is not used, because
+a key may have been revoked meanwhile.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The only way to append to a shared log: groups of writes, each group a transaction.
 
-Offsets are assigned under a lock on the row of `counter`, held until the commit. So a reader sees an offset only after all smaller ones, of
-any replica, and a document that two replicas accept at once gets one offset.
+Offsets are assigned under a lock on the row of `counter`, held until the commit. A reader therefore sees an offset only after all smaller
+ones, of any replica, and a document that two replicas accept at once gets one offset.
 """
 
 from __future__ import annotations
