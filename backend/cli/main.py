@@ -31,6 +31,7 @@ _COMMANDS = {
     "serve": LazyCommand("headwater.backend.cli.serve", "Start the service and the page on one home folder."),
     "demo": LazyCommand("headwater.backend.cli.demo.command", "Run the flight-delay pipeline and trace a wrong number to its record."),
     "trace": LazyCommand("headwater.backend.cli.trace", "Find the records that a record came from, or went into."),
+    "explain": LazyCommand("headwater.backend.cli.explain", "Find what the records behind wrong rows have in common."),
     "lineage": LazyCommand("headwater.backend.cli.lineage", "Show the jobs and datasets around one of them."),
     "impact": LazyCommand("headwater.backend.cli.impact", "List what is affected by something, or its causes."),
     "versions": LazyCommand("headwater.backend.cli.versions", "List what runs wrote to a dataset; drop blocks.", group=True),
