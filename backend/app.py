@@ -1,4 +1,4 @@
-"""The application: guard, endpoints, GraphQL and page around one workspace.
+"""Assembles the application: guard, endpoints, GraphQL and page around one workspace.
 
 The module contains wiring only. The order of the middleware matters: request ids are outermost, so that a refusal has one too.
 """
@@ -95,7 +95,7 @@ from headwater.graphql.services import News, Services
 if TYPE_CHECKING:
     from fastapi.telemetry import TelemetryConfig
 
-# FastAPI's own traces would tell addresses with all that a caller asks, wherever the process has a provider. Ours are in `tracing`.
+# FastAPI's own traces would contain URLs with callers' data. The service has its own traces in `tracing`.
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 _SEGMENTS = "/api/v1/captures/"
 
@@ -103,11 +103,10 @@ _SEGMENTS = "/api/v1/captures/"
 def create_app(
     settings: Settings, *, credentials: Credentials | None = None, built_page: Path = page.PAGE, serving: bool = False
 ) -> Application:
-    """The ASGI application of one home. The workspace is open between start-up and shut-down.
+    """Return the ASGI application of one home. The workspace is open between start-up and shut-down.
 
-    `serving`: for a service with other users. The worker has a process of its own. A process for questions starts at once, so that the
-    first question does not wait for it. Everything except the guard and `/healthz` runs on an event loop of its own.
-
+    With `serving`, the application is for a service with other users: the worker runs in a separate process, a process for queries starts
+    in advance, and everything except the guard and `/healthz` runs on a separate event loop.
     """
     known = credentials or credentials_of(settings)
     metrics = Metrics()
@@ -137,7 +136,7 @@ def create_app(
                 metrics.audit_copied.set_function(lambda: copier.behind_seconds)
             app.state.trace_jobs = TraceJobs(settings)
             app.state.triggers = StoreOnDemand(settings)
-            turn = asyncio.Lock()  # programs of the home run one after the other, replayed or recaptured
+            turn = asyncio.Lock()  # replays and recaptures run one after the other
             app.state.replays = workspace.replays(questions.of("replays").trace, turn)
             await asyncio.to_thread(sweep, settings.folder.replays)
             app.state.recaptures = RecaptureJobs(workspace.recaptures(), turn)
@@ -146,7 +145,7 @@ def create_app(
             intakes.start()
             if serving:
                 questions.warm()
-                readers.warm(2)  # of two tenants: starting one takes a second of processor time
+                readers.warm(2)  # for two tenants, because a start takes a second of processor time
             try:
                 yield
             finally:
@@ -163,7 +162,7 @@ def create_app(
                 audit_lines.close()
                 await asyncio.to_thread(app.state.triggers.close)
 
-    # No /docs: that page would load foreign scripts next to the user's cookie.
+    # No /docs, because that page would load foreign scripts next to the user's cookie.
     app = Application(
         title="Headwater", version=headwater.__version__, summary=headwater.__doc__, lifespan=lifespan, docs_url=None, redoc_url=None,
         telemetry=_NO_TELEMETRY,
@@ -187,7 +186,7 @@ def create_app(
         app.include_router(router)
     app.include_router(build_router(_graphql_context, _read_query))
     app.include_router(page.build_router(built_page))
-    # A caller may have half of it: room for one of the largest bodies, as it came and unpacked.
+    # A caller may use half of it, which suffices for one of the largest bodies, compressed and decompressed.
     budget = BodyBudget(max(settings.bodies_bytes, 4 * settings.max_body_bytes))
     metrics.body_bytes.set_function(lambda: budget.taken)
     errors.install(app, refused=lambda request, why: note_refusal(audit, request.scope, request.state.principal, why))
@@ -207,14 +206,14 @@ def create_app(
 
 
 class Application(FastAPI):
-    """FastAPI's application, and outer layers that do not pass through FastAPI's own."""
+    """FastAPI's application with additional outer layers, which small requests can bypass."""
 
     enclosed: Callable[[ASGIApp], ASGIApp]
     direct: Direct
     """What a server may offer a whole request first; there once the application has started."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """See Starlette, which calls this once, before the first message."""
+        """Build the middleware (see Starlette, which calls this once, before the first message)."""
         return self.enclosed(super().build_middleware_stack())
 
 
@@ -225,7 +224,7 @@ def _worker(settings: Settings, workspace: Workspace, metrics: Metrics, *, apart
 
 
 def credentials_of(settings: Settings) -> Credentials:
-    """Whom the service of a home knows."""
+    """Return the credentials that the service of a home accepts."""
     folder = settings.folder
     return Credentials(
         settings.key(), tenant=DEFAULT_TENANT, named=ring_of(settings), people=People(folder.people), ended=ended_of(settings),
@@ -255,7 +254,7 @@ def _limit(settings: Settings, path: str) -> int:
 
 
 async def _renewed(request: HTTPConnection) -> Context:
-    """The context of a caller as he is now: what he may, and what is masked for him, may have changed since he subscribed."""
+    """Return the context of a subscriber with present rights and masks, which may have changed since the subscription began."""
     request.state.principal = await request.app.state.service.credentials.identify(request.headers)
     return await _graphql_context(request)
 
@@ -264,13 +263,13 @@ def _require(request: HTTPConnection, who: Principal, scope: Scope) -> None:
     try:
         who.require(scope)
     except HeadwaterError as error:
-        asked = {"method": "POST", **request.scope}  # a WebSocket has none
+        asked = {"method": "POST", **request.scope}  # the scope of a WebSocket has no method
         note_refusal(request.app.state.service.audit, asked, who, error.message, operation=f"graphql.{scope}")
         raise
 
 
 async def _pending(workspace: Workspace, who: Principal) -> int:
-    """Return the number of waiting entries of the caller's tenant. A caller with some namespaces gets 1 if any entry waits."""
+    """Return the number of waiting entries of the caller's tenant. A caller restricted to namespaces gets 1 if any entry waits."""
     count = await workspace.projector.pending(who.tenant)
     return min(count, 1) if who.is_restricted(Scope.READ) else count
 
@@ -285,7 +284,6 @@ def _require_whole(request: HTTPConnection, who: Principal, scope: Scope) -> Non
 
 
 def _services_of(request: HTTPConnection, service: Service, who: Principal, *, news: News | None) -> Services:
-    """Return the services of the schema for one caller."""
     state, workspace = request.app.state, service.workspace
     return Services(
         replays=PermittedReplays(state.replays, service, who),

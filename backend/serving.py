@@ -1,7 +1,7 @@
-"""One service on this machine: bind, announce, serve, retract.
+"""Runs one service on this machine: bind the port, announce the service, serve, and retract the announcement.
 
-For `headwater serve` and the demo. The port is bound before anything is announced, so that a link that was printed works. Where the
-usual port is taken the next free one is used; a port that was asked for is not exchanged.
+The port is bound before the service is announced, so that a printed link works. If the
+usual port is used by others, the next free port is taken. A port that the user requested is never replaced.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ from headwater.graph.records.layout import CATALOG
 _log = logging.getLogger("headwater.serving")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _NEXT_PORTS = 50
-_QUEUE = 2048  # connections that the system keeps until they are accepted
-_MESSAGE_BYTES = 256 * 1024  # of a subscription
+_QUEUE = 2048  # length of the system's queue of connections
+_MESSAGE_BYTES = 256 * 1024  # limit of a message of a subscription
 _GRACE = 4  # seconds for running requests when the service is stopped
-_END = 8.5  # seconds after which a thread of ours ends it, whatever is at work
+_END = 8.5  # seconds after which a thread ends the process
 _LAST = 9.25  # seconds after which the system ends the process if that thread cannot
-_AT_ONCE = 64  # this many are accepted before open ones have their turn
+_AT_ONCE = 64  # number of connections to accept before open ones are served
 
 
 class LocalService:
-    """A service of `settings.home`, bound when made. `run` serves until a signal; `start` and `stop` serve from a thread.
+    """A service of `settings.home`. The port is bound on creation. `run` serves until a signal; `start` and `stop` use a thread.
 
-    `limits` bound its connections; by default those of the settings.
+    `limits` are the limits of its connections, by default those of the settings.
     """
 
     def __init__(self, settings: Settings, *, limits: Limits | None = None) -> None:
         self._home = settings.folder.create()
         self._end_tracing = tracing.start(os.environ)
-        # A damaged file raises an error here: from within uvicorn it would be pages of traceback.
+        # A damaged file raises its error here. Within uvicorn it would cause a long traceback.
         require_shared(settings)
         open_log(settings).close()
         Catalog(self._home.associations / CATALOG).close()
@@ -71,9 +71,9 @@ class LocalService:
         app = create_app(settings, credentials=self._credentials, serving=True)
 
         def direct(scope: Request, body: bytes, answered: Answered) -> bool:
-            return app.direct(scope, body, answered)  # which is there once the application has started
+            return app.direct(scope, body, answered)  # `direct` exists once the application has started
 
-        # uvicorn's own log set-up is off: ours says what happened. Headers of proxies count from those alone that the settings name.
+        # uvicorn's own logging is off. Proxy headers count only from proxies in the settings.
         self._server = _Server(
             uvicorn.Config(
                 app,
@@ -82,7 +82,7 @@ class LocalService:
                 access_log=False,
                 ws=BoundedSocket,
                 ws_max_size=_MESSAGE_BYTES,
-                ws_per_message_deflate=False,  # a small message would unpack to a large one
+                ws_per_message_deflate=False,  # a small message could decompress to a large one
                 lifespan="on",
                 backlog=_AT_ONCE,
                 proxy_headers=bool(settings.trusted_proxies),
@@ -92,26 +92,24 @@ class LocalService:
             )
         )
         self._thread: Thread | None = None
-        self._is_told = False  # by a signal, to end
+        self._is_told = False  # whether a signal asked the service to end
 
     def link(self, scopes: Collection[Scope] = READING) -> str:
         """Return an address that opens the page once, for a session with these scopes."""
         return f"{self.url}/?ticket={self._credentials.ticket(scopes)}"
 
     def run(self) -> None:
-        """Serve until SIGINT or SIGTERM.
-
-        The process is then to end within seconds, and is ended where it does not.
+        """Serve until SIGINT or SIGTERM. The process then ends within seconds, and is killed otherwise.
 
         Raises:
-            UnavailableError: the service could not start; its log says why.
+            UnavailableError: the service could not start. The log names the reason.
         """
         self._home.announce(ServiceRecord(self.url, os.getpid(), datetime.now(UTC).isoformat(timespec="seconds"), headwater.__version__))
         if current_thread() is main_thread():
-            # uvicorn shuts down and then raises the signal again: SIGTERM would end us before the announcement is taken back.
+            # uvicorn shuts down and then raises the signal again. SIGTERM would end the process before the announcement is removed.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
             self._server.told_to_end = self._end_in_time
-        # Imported objects stay: each full collection would visit all of them, and delay an answer by tens of milliseconds.
+        # Imported objects are frozen. Otherwise each full collection would visit them, and delay an answer by tens of milliseconds.
         settle()
         try:
             self._server.run(sockets=[self._socket])
@@ -121,7 +119,7 @@ class LocalService:
             if not self._is_told:
                 raise
         finally:
-            gc.unfreeze()  # what stays frozen at the end of the process, extension modules take for a leak, and say so at length
+            gc.unfreeze()  # extension modules would report frozen objects as leaks at the end of the process
             self._home.retract(os.getpid())
             self._socket.close()
             self._end_tracing()
@@ -129,7 +127,7 @@ class LocalService:
             raise UnavailableError("The service could not start.", hint="The lines above say why; `headwater doctor` checks this machine.")
 
     def _end_in_time(self) -> None:
-        """Begin to end. Acknowledged entries are durable, so the process may end at any time. Its other processes end with it."""
+        """Limit the time for the end. The process may end at any time, because acknowledged entries are durable."""
 
         def end() -> None:
             self._home.retract(os.getpid())
@@ -145,7 +143,7 @@ class LocalService:
         watchdog.start()
 
     def start(self) -> None:
-        """Serve from a thread; returns when requests are answered.
+        """Serve from a thread. Returns when requests are answered.
 
         Raises:
             UnavailableError: the service could not start.
@@ -158,23 +156,22 @@ class LocalService:
                 raise UnavailableError("The service could not start.", hint="`headwater doctor` checks this machine.")
 
     def stop(self) -> None:
-        """End what `start` began."""
+        """Stop the service that `start` began."""
         self._server.should_exit = True
         if self._thread is not None:
             self._thread.join()
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which many new connections do not keep from those that it has.
+    """uvicorn's server, in which many new connections do not delay existing ones.
 
-    asyncio takes one number for two: how long the system's queue is, and how many connections are accepted in one turn of the loop.
+    asyncio uses one number for the length of the system's queue and for the number of connections to accept at once.
     """
 
     told_to_end: Callable[[], None] | None = None
     """Called when a signal tells the service to end, unless it was told before."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """See uvicorn."""
         if self.told_to_end is not None and not self.should_exit:
             self.told_to_end()
         super().handle_exit(sig, frame)
@@ -211,10 +208,10 @@ def _bind(host: str, port: int, *, exact: bool) -> socket.socket:
         except OSError as failure:
             error = failure
         else:
-            # Connections inherit it; asyncio sets it on sockets of its own making alone. An answer would wait 40 ms between head and body.
+            # Connections inherit TCP_NODELAY, which asyncio sets only on its own sockets. Without it, answers wait 40 ms after the head.
             bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return bound
-    reason = os.strerror(error.errno) if error and error.errno else error  # its own text says the address once more
+    reason = os.strerror(error.errno) if error and error.errno else error  # the text of the error would repeat the address
     raise ConfigurationError(
         f"{host}:{port} cannot be bound: {reason}.", hint="Choose another with --port; 0 takes any free one."
     ) from error

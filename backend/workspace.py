@@ -1,6 +1,6 @@
-"""A workspace: everything that one home holds, opened together.
+"""A workspace opens all parts of one home together.
 
-For the service and the command line alike, so that both do the same things with the same parts. Several processes may have one home
+The service and the command line use it, so that both work in the same way. Several processes may have one home
 open at once: all of them may append and read, one of them projects (`ProjectorRole`).
 """
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _POLL = 0.1
-_SPOOL_PATIENCE = 10.0  # seconds: a program that ends may be sending its own part to a service that is away
+_SPOOL_PATIENCE = 10.0  # seconds; an ending program may still try to send its part to an unreachable service
 _log = logging.getLogger("headwater.workspace")
 
 
@@ -59,8 +59,7 @@ _log = logging.getLogger("headwater.workspace")
 class Workspace:
     """The parts of one home. `async with await Workspace.open(settings) as workspace: …`.
 
-    Intake and projection load when they are used, so that a question on the command line starts without them.
-
+    Intake and projection are imported when they are used, so that a query on the command line starts without them.
     """
 
     settings: HomeSettings
@@ -76,16 +75,15 @@ class Workspace:
     async def open(
         cls, settings: HomeSettings, *, without_graph: bool = False, indexed: bool = False, for_worker: bool = False
     ) -> Workspace:
-        """Open a home, and make missing parts. `without_graph`: also while the graph store is away, which then refuses questions.
+        """Open a home, and create missing parts. With `without_graph`, the graph store may be away; it then refuses queries.
 
-        `indexed`: with an index of the graph, for callers with several questions. `for_worker`: for the worker of a service, whose
-        home exists already. The worker opens a graph store of its own, and makes no log if that vanished.
+        `indexed` adds an index of the graph, for callers with several queries. `for_worker` is for the worker of a service: the
+        home must exist already, the worker opens its own graph store, and a missing log is not created.
 
         Raises:
-            ConfigurationError: the home cannot be used, or belongs to a newer Headwater.
+            ConfigurationError: the home is invalid, or belongs to a newer Headwater.
             UnavailableError: the graph store or the disk does not answer.
             DamagedError: a file of the home is damaged.
-
         """
         home = settings.folder.create()
         graph = graph_store(settings, indexed=indexed)
@@ -113,7 +111,7 @@ class Workspace:
         )  # fmt: skip
 
     async def close(self) -> None:
-        """Commit what waits, and close every part."""
+        """Commit waiting writes, and close every part."""
         self.role.release()
         await asyncio.to_thread(self.log.close)
         await asyncio.to_thread(self.records.close)
@@ -128,36 +126,32 @@ class Workspace:
 
     @cached_property
     def projector(self) -> Projector:
-        """Projects the log."""
         from headwater.backend.projector.projector import Projector
 
         return Projector(self.log, self.graph, self.records)
 
     @cached_property
     def events(self) -> EventIntake:
-        """Takes events."""
         from headwater.backend.ingest.intake.receive import EventIntake
 
         return EventIntake(self.log)
 
     @cached_property
     def captures(self) -> CaptureIntake:
-        """Takes segments and manifests."""
         from headwater.backend.ingest.intake.captures import CaptureIntake
 
         return CaptureIntake(self.log, self.records)
 
     @cached_property
     def prov(self) -> ProvIntake:
-        """Takes PROV documents."""
         from headwater.backend.ingest.intake.prov import ProvIntake
 
         return ProvIntake(self.log)
 
     def take_spool(self, tenant: str = DEFAULT_TENANT, *, patience: float = 0.0) -> Delivered:
-        """Take into the log what dead applications left in the spool. Raises `UnavailableError`; the rest stays there.
+        """Deliver the spool of dead applications into the log. Raises `UnavailableError`; the rest stays in the spool.
 
-        `patience`: how long to wait for another process that takes in a part of it, in seconds.
+        `patience` is the time to wait for another process that delivers a part of the spool, in seconds.
         """
         if not applications(self.home.spool):
             return Delivered()
@@ -169,31 +163,30 @@ class Workspace:
         return delivered
 
     async def take_in(self, *, patience: float = 60.0) -> tuple[Delivered, int]:
-        """Take the spool into the log and have it projected: `take_spool`, and the number that `settle` returns."""
+        """Deliver the spool into the log, and wait for projection. Returns the results of `take_spool` and `settle`."""
         delivered = await asyncio.to_thread(self.take_spool, patience=min(patience, _SPOOL_PATIENCE))
         return delivered, await self.settle(patience=patience)
 
     async def settle(self, *, patience: float = 60.0, tenant: str = DEFAULT_TENANT) -> int:
-        """Have the log projected, by this process or by the one that has the role. Returns how many entries still wait."""
+        """Wait until the log is projected, by this process or by the holder of the role. Returns the number of waiting entries."""
         try:
             async with asyncio.timeout(patience):
                 await self._settle(tenant)
         except TimeoutError:
-            pass  # said by the number that is returned
+            pass  # the returned number shows this
         return await pending(self.log, self.graph, tenant)
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
         """Return the sources or the outputs of records. Raises as `headwater.graph.trace.trace`."""
-        from headwater.graph.trace import trace  # DuckDB loads with it: delivery at the end of a run does without
+        from headwater.graph.trace import trace  # imported late, because it loads DuckDB
 
         return await trace(self.graph, self.records, tenant, request)
 
     async def trace_on_spark(self, tenant: str, request: TraceRequest, spark: SparkSession, say: Callable[[str], None]) -> TraceAnswer:
-        """Trace records by jobs of Spark. `say` gets the progress.
+        """Trace records by jobs of Spark. `say` is called with the progress.
 
         Raises:
-            UnsupportedError: Spark cannot do a part of this trace.
-
+            UnsupportedError: Spark does not support a part of this trace.
         """
         from headwater.graph.trace import trace
         from headwater.graph.trace.on_spark.connection import SparkConnection
@@ -204,13 +197,13 @@ class Workspace:
         )
 
     def replays(self, trace: Tracer | None = None, turn: asyncio.Lock | None = None) -> Replays:
-        """The replays of this home; `trace` answers their questions, where it is not this process that does; `turn` is whose turn it is."""
-        from headwater.backend.rerun.replay import Replays  # DuckDB loads with it
+        """Return the replays of this home. `trace` answers their traces (by default, this process). The lock `turn` serializes programs."""
+        from headwater.backend.rerun.replay import Replays  # imported late, because it loads DuckDB
 
         return Replays(self.home.replays, self.graph, trace or self.trace, self.registry, self.records.sources, turn)
 
     def recaptures(self, tenant: str = DEFAULT_TENANT) -> Recaptures:
-        """Return the service that runs programs of this home again for the lineage of their records."""
+        """Return the recaptures of this home."""
         from headwater.backend.ingest.spool_delivery import LogDelivery
         from headwater.backend.rerun.recapture.service import Recaptures
 
@@ -218,7 +211,6 @@ class Workspace:
         return Recaptures(self.home.replays, self.graph, self.registry, self.records, delivery)
 
     def workflows(self) -> Workflows:
-        """The workflows of this home."""
         from headwater.backend.ingest.spool_delivery import LogDelivery
         from headwater.backend.workflows import Workflows
 
@@ -241,7 +233,7 @@ class Workspace:
 
 
 async def _note_absent_captures(log: IngestLog, graph: GraphStore, records: AssociationStore) -> None:
-    """Note captures that the log has and the folder lacks. A catalog that was made anew of the folder cannot know them."""
+    """Find captures that are in the log but missing on the disk. A catalog that was rebuilt from the folder cannot show them."""
     from headwater.backend.projector.missing_captures import note_absent_captures
 
     for tenant in log.tenants():
@@ -252,7 +244,7 @@ async def _note_absent_captures(log: IngestLog, graph: GraphStore, records: Asso
 
 
 def role_of(settings: HomeSettings, log: IngestLog) -> Role:
-    """The right to project a log: one process of a home has it, or all replicas of a shared log together."""
+    """Return the right to project a log: for one process of a home, or for all replicas of a shared log together."""
     if settings.ingest_log is None:
         return ProjectorRole(settings.folder.projector_lock)
     from headwater.backend.home.replica_checks import alike
@@ -264,15 +256,18 @@ def role_of(settings: HomeSettings, log: IngestLog) -> Role:
 
 
 def association_store(settings: HomeSettings, registry: Registry, *, tenant: str = DEFAULT_TENANT) -> AssociationStore:
-    """The association store of a home, which reads data below the tenant's data roots alone; shared, where the settings name a place.
+    """Return the association store of a home, which reads data below the tenant's data roots only.
 
-    The home's own programs, its data roots and its remote storage are those of the default tenant: another may name any path.
+    The settings may name a shared place. The home's own programs, data roots and remote storage belong to the default tenant, because other
+    tenants may name any path.
 
     Raises:
-        ConfigurationError: the place cannot be used.
+        ConfigurationError: the shared place is invalid.
     """
     remote = _remote(settings)
-    place = remote.place(settings.associations) if settings.associations is not None else None  # before data is read: none of it is data
+    place = (
+        remote.place(settings.associations) if settings.associations is not None else None
+    )  # opened before data is read, because the place contains no data
     if tenant == DEFAULT_TENANT:
         sources = _data_roots(settings, registry, remote)
     else:
@@ -288,7 +283,7 @@ def association_store(settings: HomeSettings, registry: Registry, *, tenant: str
 
 
 def _data_roots(settings: HomeSettings, registry: Registry, remote: Remote) -> DataRoots:
-    """Return the data roots: the set ones, else the folders that programs of this home read and wrote. The home is never among them."""
+    """Return the data roots in the settings, or else the folders that programs of this home used. The home is never one of them."""
     never = [settings.folder.path]
     if settings.data_roots is None:
         return DataRoots(registry.is_root, never=never, remote=remote)
@@ -296,14 +291,14 @@ def _data_roots(settings: HomeSettings, registry: Registry, remote: Remote) -> D
 
 
 def _remote(settings: HomeSettings) -> Remote:
-    """The roots of remote storage: those of the file that is set, else of the home's, if it has one."""
+    """Return the roots of remote storage, from the file in the settings or else from the home's file."""
     if settings.storage is None and not settings.folder.storage.exists():
         return NOWHERE
     return Remote(read_roots(settings.storage or settings.folder.storage))
 
 
 def graph_store(settings: HomeSettings, *, indexed: bool = False) -> GraphStore:
-    """The graph store that the settings name, not yet open; `indexed`, with an index as large as they allow."""
+    """Return the unopened graph store in the settings. `indexed` adds an index, as large as the settings allow."""
     password = settings.store_password.get_secret_value() if settings.store_password else None
     if not indexed:
         return open_store(settings.store_url, user=settings.store_user, password=password)
@@ -314,7 +309,7 @@ def graph_store(settings: HomeSettings, *, indexed: bool = False) -> GraphStore:
 
 @dataclass(frozen=True, slots=True)
 class SpoolDelivery:
-    """The result of `deliver_spool`. `pending` counts the log entries that the graph does not have yet."""
+    """The result of `deliver_spool`. `pending` is the number of log entries that are not yet in the graph."""
 
     arrived: int
     refused: tuple[str, ...]
@@ -323,10 +318,10 @@ class SpoolDelivery:
 
 
 def deliver_spool(home: str | os.PathLike[str] | None = None, *, patience: float = 60.0) -> SpoolDelivery:
-    """Take a home's spool into its log and have it projected, without a service. May be called where an event loop runs already.
+    """Deliver a home's spool into its log and project it, without a service. May be called while an event loop runs.
 
     Raises:
-        UnavailableError: the log or the graph store does not answer; the spool keeps what was not taken.
+        UnavailableError: the log or the graph store does not answer. Undelivered items stay in the spool.
     """
     settings = settings_of(home)
     return run(lambda: _deliver(settings, patience))
@@ -339,6 +334,6 @@ async def _deliver(settings: HomeSettings, patience: float) -> SpoolDelivery:
 
 
 def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run asynchronous work to its end from ordinary code, on a thread of its own: the caller's may have a loop (a notebook's)."""
+    """Run a coroutine to its end on a separate thread, because the caller's thread may have a running loop (as in a notebook)."""
     with ThreadPoolExecutor(1, thread_name_prefix="headwater-workspace") as pool:
         return pool.submit(lambda: asyncio.run(work())).result()

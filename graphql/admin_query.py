@@ -1,7 +1,7 @@
-"""Questions of whoever administers a tenant or looks after its audit log. The scope that each needs is in `authorization`."""
+"""GraphQL queries for administrators of a tenant, and for readers of its audit log."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -21,18 +21,15 @@ from headwater.graphql.services import available
 from headwater.graphql.types import Info
 
 _AUDIT_HINT = "Ask a running service, or use: headwater admin audit"
-_LONGEST = 1_000  # of a text that is sought
+_LONGEST = 1_000  # limit of characters in a searched text
 
 strawberry.enum(Decision, description="What became of a request.")
 
 
 @strawberry.type
 class AdminQuery:
-    """The part of the root that administers."""
-
     @query("Keys, roles, tenants and grants. Needs the scope `admin`.", scope=Scope.ADMIN, costly=False)
     async def admin(self, info: Info) -> Administration:
-        """The caller's tenant, or all tenants for the home's own key."""
         return Administration(service=available(info.context.services.administration, "Keys", "Use: headwater admin keys"))
 
     @query("The latest entries of the audit log that fit, latest first. Needs the scope `audit`.", scope=Scope.AUDIT, costly=True)
@@ -46,7 +43,7 @@ class AdminQuery:
         until: str | None = UNSET,
         last: int = 100,
     ) -> AuditPage:
-        """`by` and `dataset` are parts of names; `since` and `until` instants (ISO 8601; UTC where they name no zone)."""
+        """Return the latest matching lines. `since` and `until` are instants (ISO 8601; UTC if they name no zone)."""
         asked = AuditQuestion(
             by=_search_text(by, "by"),
             dataset=_search_text(dataset, "dataset"),
@@ -60,7 +57,6 @@ class AdminQuery:
 
     @query("Whether the lines of the audit log are as they were written. Needs the scope `audit`.", scope=Scope.AUDIT, costly=True)
     async def audit_verification(self, info: Info) -> AuditVerification:
-        """The latest files."""
         async with info.context.audited("audit.verify"):
             return await available(info.context.services.audit_log, "Audit logs", _AUDIT_HINT).verify()
 

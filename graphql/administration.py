@@ -1,10 +1,10 @@
 """Keys, roles, tenants and grants in the schema.
 
-For the page of an administrator. The service decides about the rights of a key. Only the mutation that makes a key shows its text.
+The service decides about the rights of a key. Only the mutation that makes a key shows its text.
 """
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from headwater.graphql.services import AdminService
 
 @strawberry.enum(description="Whether a named key opens anything.")
 class KeyState(StrEnum):
-    """Values are those of the key ring."""
-
     VALID = "valid"
     EXPIRED = "expired"
     REVOKED = "revoked"
@@ -31,7 +29,7 @@ class KeyState(StrEnum):
 
 @strawberry.type(description="A named key to the service, without its text. Times are ISO 8601 in UTC.")
 class NamedKey:
-    """`id` is the key's beginning, which the audit log has too."""
+    """A named key. `id` is the beginning of the key, which is also in the audit log."""
 
     id: strawberry.ID
     name: str
@@ -45,7 +43,7 @@ class NamedKey:
 
 @strawberry.type(description="A new key with its text, which is told this once.")
 class NewKey:
-    """`secret` is what its holder shows."""
+    """A new key. `secret` is the text that its holder sends."""
 
     key: NamedKey
     secret: str
@@ -53,15 +51,13 @@ class NewKey:
 
 @strawberry.type(description="A role: a named set of scopes.")
 class Role:
-    """As keys and grants have it."""
-
     name: str
     scopes: list[str]
 
 
 @strawberry.type(description="A tenant that has a key, a grant or data roots.")
 class Tenant:
-    """Counts are of keys that are valid, and of grants to people."""
+    """A tenant, with the numbers of its valid keys and of its grants to people."""
 
     name: str
     keys: int
@@ -70,8 +66,6 @@ class Tenant:
 
 @strawberry.type(description="What people may, of whom the issuer says that `claim` (a path) is, or holds, `value`. From people.toml.")
 class PeopleGrant:
-    """One rule."""
-
     claim: list[str]
     value: str
     tenant: str
@@ -80,7 +74,7 @@ class PeopleGrant:
 
 @strawberry.type(description="Where people sign in, and what is granted to whom.")
 class People:
-    """`fault` says that people.toml cannot be used; then nobody signs in."""
+    """The people who may sign in. `fault` is set if people.toml is invalid; then nobody can sign in."""
 
     issuer: str | None
     fault: str | None
@@ -89,7 +83,7 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class KeyWanted:
-    """A key to make. `days` None: it is valid for ever; `tenant` None: the caller's own."""
+    """A request for a new key. None means no limit for `days`, and the caller's own `tenant`."""
 
     name: str
     rights: Rights
@@ -99,8 +93,6 @@ class KeyWanted:
 
 @strawberry.type(description="What is administered: of the caller's tenant, of all where the home's own key asks.")
 class Administration:
-    """Each part is read when it is asked for."""
-
     service: strawberry.Private[AdminService]
 
     @strawberry.field(description="Named keys, latest first; `all` also those that have expired or were revoked.")
@@ -111,15 +103,12 @@ class Administration:
 
     @strawberry.field(description="The roles that there are.")
     def roles(self) -> list[Role]:
-        """As `headwater admin keys` has them."""
         return [Role(name=name, scopes=sorted(scopes)) for name, scopes in ROLES.items()]
 
     @strawberry.field(description="The tenants that are known, by name.")
     async def tenants(self) -> list[Tenant]:
-        """Their own alone, for whoever administers one."""
         return list(await asyncio.to_thread(self.service.tenants))
 
     @strawberry.field(description="Who signs in at an issuer, and what is granted to whom.")
     async def people(self) -> People:
-        """Read from people.toml, which its operator writes."""
         return await asyncio.to_thread(self.service.people)

@@ -1,7 +1,7 @@
-"""The audit of a request: one function for everything that reads records or changes something.
+"""The audit of a request: one function for all code that reads records or changes data.
 
-The service gives every context an `Auditor` that knows the caller. An answer leaves only after its line is written. If the log cannot be
-written, the caller gets an error and no records. Nothing is written outside of the service.
+The service gives every context an `Auditor` that knows the caller. An answer is sent only after its line is written. If the log cannot be
+written, the caller gets an error and no records. Without the service, nothing is audited.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Decision(StrEnum):
     """The outcome of a request."""
 
     ALLOWED = "allowed"
-    REFUSED = "refused"  # the caller may not
-    FAILED = "failed"  # the caller may, and got no answer
+    REFUSED = "refused"  # the caller lacks the right
+    FAILED = "failed"  # the caller has the right, but got no answer
 
 
 class _HasDataset(Protocol):
@@ -30,7 +30,7 @@ class _HasDataset(Protocol):
 
 @dataclass(slots=True)
 class Act:
-    """One act of a caller: `subjects` are ids, names or paths of datasets and nodes, `records` counts those in the answer."""
+    """One act of a caller. `subjects` are ids, names or paths of datasets and nodes. `records` is the number of records in the answer."""
 
     operation: str
     subjects: list[str] = field(default_factory=list)
@@ -43,21 +43,21 @@ class Act:
 
 
 class Auditor(Protocol):
-    """Writes for one caller."""
+    """Writes the audit lines of one caller."""
 
     async def write(self, act: Act) -> None:
-        """Write what was allowed; returns when it is written.
+        """Write a line for an allowed act, and return after it is written.
 
         Raises:
-            UnavailableError: it cannot be written.
+            UnavailableError: the line cannot be written.
         """
 
     def note(self, act: Act, decision: Decision, reason: str) -> None:
-        """Write what was refused or failed; the answer to a request over HTTP waits for the line."""
+        """Write a line for a refused or failed act. The answer to an HTTP request waits for the line."""
 
 
 class Unaudited:
-    """The auditor of whoever works on a home without the service."""
+    """An auditor that writes nothing, for work on a home without the service."""
 
     async def write(self, act: Act) -> None: ...
 
@@ -68,7 +68,7 @@ class Unaudited:
 async def audited(auditor: Auditor, operation: str, *subjects: str, changes: bool = False) -> AsyncIterator[Act]:
     """Audit the work of the block, which adds its subjects and its number of records.
 
-    A change is written before it takes effect, because it cannot be undone. A read is written before its answer leaves.
+    A change is written before it takes effect, because it cannot be undone. A read is written before its answer is sent.
 
     Raises:
         UnavailableError: the audit log cannot be written.
@@ -86,12 +86,12 @@ async def audited(auditor: Auditor, operation: str, *subjects: str, changes: boo
 
 
 def decision_on(error: BaseException) -> Decision:
-    """The decision that the audit log states for an act that ended with an error."""
+    """Return the decision that the audit log records for an act that ended with an error."""
     return Decision.REFUSED if isinstance(error, HeadwaterError) and error.is_refusal else Decision.FAILED
 
 
 def subjects_of(declaration: Mapping[str, Any]) -> list[str]:
-    """The nodes that a declaration speaks of, whatever else is wrong with it."""
+    """Return the nodes that a declaration names, even if the declaration is invalid."""
     parts = [part for part in declaration.values() if isinstance(part, list)]
     entries = [entry for part in parts for entry in part if isinstance(entry, dict)]
     return [str(entry[name]) for entry in entries for name in ("id", "container", "child", "from", "to", "name") if name in entry]

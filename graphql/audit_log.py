@@ -1,7 +1,7 @@
-"""The audit log as the schema shows it: its entries, and whether its lines are as they were written."""
+"""The audit log in the schema: its lines, and their verification."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import strawberry
 
 @dataclass(frozen=True, slots=True)
 class AuditQuestion:
-    """The entries of a question: `by` and `dataset` are parts of names; times have a zone; `last` bounds their number."""
+    """A query for audit lines. `by` and `dataset` are parts of names; times have a zone; `last` limits the number of lines."""
 
     by: str | None
     dataset: str | None
@@ -27,7 +27,7 @@ class AuditQuestion:
 
 @strawberry.type(description="One line of the audit log: who asked what. `at` is ISO 8601 in UTC.")
 class AuditEntry:
-    """`records` counts records in answers; `more` the subjects beyond those in `subjects`."""
+    """A line of the audit log. `records` is the number of records in the answer, `more` the number of subjects left out."""
 
     at: str
     who: str | None
@@ -45,7 +45,7 @@ class AuditEntry:
 
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> AuditEntry:
-        """From a line of the log, whatever somebody may have written there."""
+        """Convert a line of the log. Members may have any type, because somebody may have changed the line."""
         more, records, subjects, number = line.get("more"), line.get("records"), line.get("on"), line.get("number")
         return cls(
             at=str(line["at"]),
@@ -66,7 +66,7 @@ class AuditEntry:
 
 @strawberry.type(description="Entries of the audit log, latest first.")
 class AuditPage:
-    """`damaged` counts lines on the way that cannot be read."""
+    """A page of audit lines. `damaged` is the number of unreadable lines that were passed."""
 
     entries: list[AuditEntry]
     damaged: int
@@ -77,7 +77,7 @@ class AuditPage:
 
 @strawberry.type(description="A place where the audit log is not as it was written.")
 class AuditBreak:
-    """`line` counts from 1 in its file."""
+    """A break in the links of the log. `line` counts from 1 in its file."""
 
     file: str
     line: int
@@ -86,7 +86,7 @@ class AuditBreak:
 
 @strawberry.type(description="The audit log of one replica among those that share a log.")
 class AuditChain:
-    """`head` is the digest of its last line, `ended` whether that is the end of its service."""
+    """The chain of one replica. `head` is the digest of its last line. `ended` is true if the chain ends with its service."""
 
     chain: str
     host: str
@@ -98,7 +98,7 @@ class AuditChain:
 
 @strawberry.type(description="What the links between the lines of the audit log say. What is null is for the home's own key.")
 class AuditVerification:
-    """The log is one for all tenants, so that how many lines it has is for its owner alone."""
+    """The result of verifying the log. The log covers all tenants, so only its owner sees the number of lines."""
 
     intact: bool
     since: str | None = strawberry.field(description="The instant of the first line that was looked at.")

@@ -1,7 +1,7 @@
-"""Lists as connections: jobs, datasets and tags in the order of their ids, runs and versions from the latest on."""
+"""GraphQL queries for lists: jobs, datasets and tags in the order of their ids, runs and versions with the latest first."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -23,17 +23,15 @@ from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.root_fields import query
 from headwater.graphql.types import Info
 
-_LOOKED_AT = 5_000  # entries, at most, for a page of those that were chosen
+_LOOKED_AT = 5_000  # limit of checked entries for a page of selected ones
 _TOGETHER = 500
-_MOST_BYTES = 16 << 20  # of properties, about, that a page of runs or versions has; its first entry may have more
-_AT_ONCE = 100  # entries that are read before their bytes are counted
+_MOST_BYTES = 16 << 20  # approximate limit of the properties in a page of runs or versions; the first entry may have more
+_AT_ONCE = 100  # entries to read before their bytes are counted
 _MOST_STATES = 20
 
 
 @strawberry.type
 class CatalogQuery:
-    """The part of the root that lists."""
-
     @query("Jobs in the order of their ids, of one namespace or of all.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def jobs(self, info: Info, namespace: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
         return await _listed(info, NodeKind.JOB, namespace or None, first, after or None)
@@ -57,7 +55,7 @@ class CatalogQuery:
 
     @query("Actors of a declared type, or of all, in the order of their ids.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def actors(self, info: Info, type: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
-        """One page. A registered actor with runs is a job, with its type in the property `actorType`."""
+        """Return a page of actors. A registered actor with runs is a job, with its type in the property `actorType`."""
         return await _listed(info, NodeKind.ACTOR, type or None, first, after or None)
 
     @query("Data of a declared type, or of all, in the order of their ids.", scope=Scope.READ, costly=False, in_namespaces=True)
@@ -82,7 +80,7 @@ class CatalogQuery:
         first: int = 20,
         after: str | None = UNSET,
     ) -> NodeConnection:
-        """`states` as a run's property `state` has them; instants are ISO 8601, in UTC where they name no zone."""
+        """Return a page of runs. `states` are values of a run's property `state`; instants are ISO 8601 (UTC if they name no zone)."""
         wanted = {state.upper() for state in states or ()}
         if len(wanted) > _MOST_STATES:
             raise InvalidQueryError(f"{len(wanted)} states are asked for.", field="states", hint=f"{_MOST_STATES} are the most.")
@@ -120,10 +118,9 @@ async def _listed(info: Info, kind: NodeKind, part: str | None, first: int, afte
 async def _latest(
     info: Info, parent: str, kind: NodeKind, until: str | None, first: int, after: str | None, fits: Callable[[model.Node], bool] | None
 ) -> NodeConnection:
-    """Return a page of a node's children, latest first. `fits` selects some, among a bounded number.
+    """Return a page of a node's children, latest first. `fits` selects some of them; the number of checked children is limited.
 
     The page ends early if its entries have so many properties that the answer would be too large.
-
     """
     context = info.context
     size, begin = bounded(first, "first", low=1, high=MAX_PAGE), place_of(after)

@@ -1,4 +1,4 @@
-"""Connections (Relay's Cursor Connections): pages of nodes that say where they end."""
+"""Connections (Relay's Cursor Connections): pages of nodes with information about the next page."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ _MOST_DIGITS = 15
 
 @strawberry.type(description="A node, and the cursor after which the next one comes.")
 class NodeEdge:
-    """One entry of a page."""
-
     node: Node
     cursor: str
 
 
 @strawberry.type(description="Where a page ends. `endCursor` is `after` of the next one.")
 class PageInfo:
-    """As Relay has it; pages are read forward alone."""
+    """Relay's information about a page. Pages can be read forward only."""
 
     has_next_page: bool
     has_previous_page: bool
@@ -35,8 +33,6 @@ class PageInfo:
 
 @strawberry.type(description="A page of nodes. `totalCount` is null where entries are chosen by what the store has no index of.")
 class NodeConnection:
-    """`nodes` are those of the edges."""
-
     edges: list[NodeEdge]
     nodes: list[Node]
     page_info: PageInfo
@@ -44,7 +40,7 @@ class NodeConnection:
 
     @classmethod
     def of(cls, found: Sequence[tuple[int, model.Node]], *, begin: int, end: int, has_more: bool, total: int | None) -> NodeConnection:
-        """Nodes with their places in an order. The entries from `begin` to before `end` were read."""
+        """Make a page of nodes with their positions. The entries from `begin` to before `end` were read."""
         edges = [NodeEdge(node=Node.of(node), cursor=_cursor(place + 1)) for place, node in found]
         info = PageInfo(
             has_next_page=has_more,
@@ -56,11 +52,10 @@ class NodeConnection:
 
 
 def place_of(cursor: str | None) -> int:
-    """Return the number of entries before the requested ones.
+    """Return the number of entries before the page that begins after a cursor.
 
     Raises:
-        InvalidQueryError: the text is no cursor.
-
+        InvalidQueryError: the text is not a cursor.
     """
     if not cursor:
         return 0

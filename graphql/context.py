@@ -1,4 +1,4 @@
-"""The context of a request: the caller, the caller's rights, and the stores and services that answer.
+"""The context of a request: the caller, the caller's rights, and the stores and services for the resolvers.
 
 The service makes a context for every request, from the credential. The schema must never take a tenant from a query.
 """
@@ -23,12 +23,12 @@ from headwater.graphql.services import Services
 
 @dataclass(kw_only=True)
 class Context:
-    """`questions` answers questions about records, by default in this process. `require` raises if the caller lacks a scope.
+    """The context of one request. `questions` answers queries about records, by default in this process.
 
-    `pending` counts log entries that the graph does not have yet; `store` names the graph store.
-    `is_restricted`: `graph` has only namespaces that the caller may read. `require_whole` raises if the caller has a scope in only some of
-    them. `tells_values`: whether the caller may know values of any column, as in reports of data quality.
-    `renew` identifies the caller again, and makes the context of a new request, for subscriptions.
+    `require` raises an error if the caller lacks a scope. `pending` returns the number of log entries that are not yet in the graph.
+    `store` names the graph store. If `is_restricted` is true, `graph` has only namespaces that the caller may read. `require_whole` raises
+    an error if the caller has a scope in some namespaces only. `tells_values` is true if the caller may know values of any column, as in
+    reports of data quality. `renew` identifies the caller again, and makes the context of a new request, for subscriptions.
     """
 
     tenant: str
@@ -47,24 +47,24 @@ class Context:
     loaders: Loaders = field(init=False)
 
     def become(self, other: Context) -> None:
-        """Be another context of the same caller: what he may know, and what was not looked up yet."""
+        """Replace all parts by those of another context of the same caller, to refresh rights and caches."""
         for part in fields(self):
             setattr(self, part.name, getattr(other, part.name))
 
     def audited(self, operation: str, *subjects: str, changes: bool = False) -> AbstractAsyncContextManager[Act]:
-        """Audit the work of the block. Every resolver that returns records or changes something must use it."""
+        """Audit the work of the block. Every resolver that returns records or changes data must use it."""
         return audited(self.auditor, operation, *subjects, changes=changes)
 
     def properties(self, node: Node) -> dict[str, Any]:
-        """The properties of a node that the caller may know."""
+        """Return the properties of a node that the caller may know."""
         return dict(node.properties) if self.tells_values else without_values(node.kind, node.properties)
 
     def properties_of_edge(self, edge: Edge) -> dict[str, Any]:
-        """The properties of an edge that the caller may know. An edge of a check has its result."""
+        """Return the properties of an edge that the caller may know. An edge of a quality check has its result."""
         return self.result(edge.properties) if edge.kind is EdgeKind.CHECKS else dict(edge.properties)
 
     def result(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The part of a check's result that the caller may know."""
+        """Return the part of a quality check's result that the caller may know."""
         return dict(values) if self.tells_values else outcome_of(values)
 
     def __post_init__(self) -> None:
@@ -72,5 +72,4 @@ class Context:
 
     @property
     def asked(self) -> Questions:
-        """Where to ask about records."""
         return self.questions or DirectQuestions(self.graph, self.records)

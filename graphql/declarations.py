@@ -1,4 +1,4 @@
-"""Declarations, descriptions, data quality and dataflow: the types of the schema, each a view of a domain object."""
+"""Declarations, descriptions, data quality and dataflow in the schema. Each type is a view of a domain object."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ strawberry.enum(
 
 @strawberry.type(description="Descriptions of a node that users and producers stated.")
 class Descriptions:
-    """Names are in order."""
-
     owners: list[str]
     stewards: list[str]
     tags: list[str] = strawberry.field(description="Keys of tags, whatever value producers state.")
@@ -33,7 +31,6 @@ class Descriptions:
 
     @classmethod
     def of(cls, node: Node) -> Descriptions:
-        """The view of what describes a node."""
         found = descriptions_of(node)
         return cls(
             owners=list(found.owners),
@@ -49,8 +46,6 @@ class Descriptions:
 
 @strawberry.type(description="One result of a check. `values` holds `success`, or the metrics, as the run reported them.")
 class QualityResult:
-    """The result of one run."""
-
     run: strawberry.ID
     at: str
     values: JSON
@@ -58,7 +53,7 @@ class QualityResult:
 
 @strawberry.type(description="A data-quality assertion, or the metrics, of a dataset or column, with its results, oldest first.")
 class QualityCheck:
-    """`column` is null for those of the dataset as a whole."""
+    """A quality check. `column` is null for a check of the whole dataset."""
 
     id: strawberry.ID
     assertion: str
@@ -67,7 +62,7 @@ class QualityCheck:
 
     @classmethod
     def of(cls, check: quality.Check, permitted: Callable[[Mapping[str, Any]], dict[str, Any]]) -> QualityCheck:
-        """The view of a check; `permitted` leaves of its values what the caller may know."""
+        """Convert a check. `permitted` removes values that the caller may not know."""
         results = [
             QualityResult(run=strawberry.ID(entry.run), at=entry.at, values=JSON(permitted(entry.values))) for entry in check.results
         ]
@@ -76,7 +71,7 @@ class QualityCheck:
 
 @strawberry.type(description="Data flows from one actor to another. `via` are the datasets or versions between, or the types that say so.")
 class DataflowLink:
-    """Every link says what it is known from."""
+    """A link between actors. Every link states how it is known."""
 
     src: strawberry.ID
     dst: strawberry.ID
@@ -89,7 +84,7 @@ class DataflowLink:
 
 @strawberry.type(description="Actors that feed one another in a cycle; `runs` are their runs in order of time.")
 class DataflowCycle:
-    """A job that overwrites its input is one alone."""
+    """A cycle of actors. A job that overwrites its input is a cycle of one member."""
 
     members: list[strawberry.ID]
     runs: list[strawberry.ID]
@@ -97,7 +92,7 @@ class DataflowCycle:
 
 @strawberry.type(description="The dataflow inside a container: its actors by generation, each fed by those before it alone.")
 class Dataflow:
-    """Members of a cycle stand in one generation."""
+    """The dataflow in a container. Members of a cycle are in the same generation."""
 
     generations: list[list[strawberry.ID]]
     links: list[DataflowLink]
@@ -105,7 +100,6 @@ class Dataflow:
 
     @classmethod
     def of(cls, found: dataflow.Dataflow) -> Dataflow:
-        """The view of a dataflow."""
         return cls(
             generations=[[strawberry.ID(actor) for actor in generation] for generation in found.generations],
             links=[

@@ -1,8 +1,8 @@
-"""The cost of a GraphQL document, counted before it is validated.
+"""Computes the cost of a GraphQL document before it is validated.
 
-For the schema. The text is bounded first (length, brackets that nest, tokens), then the parsed document: depth, aliases, fields and costly
-fields, with every fragment counted once and its count used again. The count takes linear time, so a small document whose fragments
-multiply cannot hold the service. It must never expand a fragment, and must never let validation see a document that is over a bound.
+The text is limited first (length, nested brackets, tokens), then the parsed document: depth, aliases, fields and costly
+fields, with every fragment counted once and its cost reused. The computation takes linear time, so a small document whose fragments
+multiply cannot block the service. It must never expand a fragment, and must never validate a document beyond a limit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONG_NUMBER = re.compile(r"\d{301}")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of selections, with their fragments in place. `depth` counts the levels of fields, without those of introspection."""
+    """The cost of selections, with their fragments expanded. `depth` is the number of levels of fields. Introspection does not count."""
 
     fields: int = 0
     arguments: int = 0
@@ -45,10 +45,10 @@ class Cost:
 
 
 class DocumentLimits(SchemaExtension):
-    """Refuses a document that is over a bound: its text before it is parsed, the rest before it is validated."""
+    """Refuses a document beyond a limit. The text is checked before it is parsed, the document before it is validated."""
 
     def on_operation(self) -> Iterator[None]:
-        """Bound the text."""
+        """Check the text."""
         try:
             check_text(self.execution_context.query or "")
         except InvalidQueryError as error:
@@ -57,7 +57,7 @@ class DocumentLimits(SchemaExtension):
         yield
 
     def on_validate(self) -> Iterator[None]:
-        """Bound the document."""
+        """Check the parsed document."""
         if self.execution_context.graphql_document is not None:
             try:
                 costly: frozenset[str] = getattr(self.execution_context.schema, "costly_fields", frozenset())
@@ -68,10 +68,10 @@ class DocumentLimits(SchemaExtension):
 
 
 def check_text(text: str) -> None:
-    """Accept a text that the parser can read within its bounds.
+    """Check that the parser can read a text within its limits.
 
     Raises:
-        InvalidQueryError: it is too long, or its brackets nest too deeply.
+        InvalidQueryError: the text is too long, or its brackets are nested too deeply.
     """
     if len(text) > MAX_DOCUMENT:
         raise InvalidQueryError(
@@ -90,10 +90,10 @@ def check_text(text: str) -> None:
 
 
 def check_document(document: DocumentNode, costly: Collection[str]) -> None:
-    """Accept a document that is within every bound, all of its operations counted together. `costly` are the names of costly fields.
+    """Check that a document is within every limit. All of its operations are added. `costly` are the names of costly fields.
 
     Raises:
-        InvalidQueryError: they are not; the message says which bound.
+        InvalidQueryError: the document exceeds a limit. The message names the limit.
     """
     cost = cost_of(document, costly)
     for count, limit, what, hint in (
@@ -112,11 +112,11 @@ def cost_of(document: DocumentNode, costly: Collection[str]) -> Cost:
     """Return the cost of all operations of a document.
 
     Raises:
-        InvalidQueryError: a fragment spreads itself.
+        InvalidQueryError: a fragment contains itself.
     """
     fragments = {part.name.value: part for part in document.definitions if isinstance(part, FragmentDefinitionNode)}
     counter = _Counter(fragments, costly)
-    # Fragments that nobody spreads are counted too: validation looks at them all the same.
+    # Unused fragments are counted too, because validation processes them.
     for name in fragments:
         counter.of_fragment(name, ())
     operations = (part for part in document.definitions if isinstance(part, OperationDefinitionNode))
@@ -124,7 +124,7 @@ def cost_of(document: DocumentNode, costly: Collection[str]) -> Cost:
 
 
 class _Counter:
-    """Counts the selections of one document, each fragment once. `within` are the fragments around a selection."""
+    """Computes the cost of one document, of each fragment once. `within` are the fragments around a selection."""
 
     def __init__(self, fragments: Mapping[str, FragmentDefinitionNode], costly: Collection[str]) -> None:
         self._fragments = fragments
@@ -171,7 +171,7 @@ def _sum(costs: Iterable[Cost]) -> Cost:
         costly += cost.costly
         aliases += cost.aliases
         depth = max(depth, cost.depth)
-    # A chain of fragments doubles the counts at each step: beyond every bound they need no more digits.
+    # A chain of fragments may double the cost at each step, so the numbers are capped beyond every limit.
     return Cost(min(fields, _MANY), min(arguments, _MANY), min(costly, _MANY), min(aliases, _MANY), depth)
 
 

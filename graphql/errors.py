@@ -1,4 +1,7 @@
-"""How errors leave the API: ours with code (the class), hint, field and `transient`; others masked, with the details in the log alone."""
+"""Converts errors for callers.
+
+Headwater's errors have code (the class), hint, field and `transient`; others are masked, and only logged.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ logger = logging.getLogger("headwater.graphql")
 
 
 def is_internal(error: GraphQLError) -> bool:
-    """True for what is neither ours nor graphql-core's own finding about the document."""
+    """Whether an error is neither Headwater's nor graphql-core's error about the document."""
     return error.original_error is not None and not isinstance(error.original_error, HeadwaterError | GraphQLError)
 
 
 def graphql_error(cause: HeadwaterError, error: GraphQLError | None = None) -> GraphQLError:
-    """An error of ours as the caller sees it; `error` says where in the document it came up."""
+    """Convert an error of Headwater for the caller. `error` has its position in the document."""
     extensions = {
         "code": type(cause).__name__,
         "hint": cause.hint,
@@ -29,13 +32,12 @@ def graphql_error(cause: HeadwaterError, error: GraphQLError | None = None) -> G
 
 
 class DomainErrors(MaskErrors):
-    """Gives every `HeadwaterError` its extensions, and masks what is internal."""
+    """Adds extensions to every `HeadwaterError`, and masks internal errors."""
 
     def __init__(self) -> None:
         super().__init__(should_mask_error=lambda error: error.original_error is not None)
 
     def anonymise_error(self, error: GraphQLError) -> GraphQLError:
-        """The error as the caller may see it."""
         cause = error.original_error
         if isinstance(cause, GraphQLError):
             return error

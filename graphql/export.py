@@ -10,7 +10,6 @@ TARGET = Path(__file__).with_name("schema.graphql")
 
 
 def sdl() -> str:
-    """The schema definition as it is committed."""
     return schema.as_str() + "\n"
 
 

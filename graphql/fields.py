@@ -1,7 +1,7 @@
-"""Columns through the schema: who accessed them, their lineage in two forms, the tags that reach them."""
+"""Columns in the schema: the jobs that accessed them, their lineage in two forms, and the tags that reach them."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ strawberry.enum(domain.Way, name="TagWay", description="DIRECT: values flow ther
 
 @strawberry.type(description="A job's access to a column, between `first` and `last`. `ways` are OpenLineage's transformation subtypes.")
 class FieldAccess:
-    """`decidesOnly`: it never became a value of the result.
+    """The access of a job to a column. If `decidesOnly` is true, the column never became a value of the result.
 
-    `certain` is false where it is only known to span the window, or the job states no columns.
+    `certain` is false if the access is only known to span the window, or if the job states no columns.
     """
 
     job: strawberry.ID
@@ -32,7 +32,6 @@ class FieldAccess:
 
     @classmethod
     def of(cls, access: domain.Access) -> FieldAccess:
-        """The view of an access."""
         return cls(
             job=strawberry.ID(access.job),
             kind=access.kind,
@@ -47,7 +46,7 @@ class FieldAccess:
 
 @strawberry.type(description="What a job does to make one column from another, in OpenLineage's words.")
 class FieldOperation:
-    """`masking`: the result does not reveal the values. `declared`: a program recorded it; no query shows it."""
+    """An operation on a field. With `masking`, the result hides the values. With `declared`, a program recorded it."""
 
     job: strawberry.ID | None
     type: str
@@ -59,7 +58,7 @@ class FieldOperation:
 
 @strawberry.type(description="A step of a derivation that a program recorded: one field made of another by an operation.")
 class FieldStep:
-    """`src` and `dst` are ids of columns or, within the program, `OPERATION.FIELD`."""
+    """A step within a derivation. `src` and `dst` are ids of columns or, within the program, `OPERATION.FIELD`."""
 
     operation: str
     description: str | None
@@ -69,7 +68,7 @@ class FieldStep:
 
 @strawberry.type(description="From column to column. In the simple form between an end and the column asked for, over `hops` steps.")
 class FieldEdge:
-    """`operations` are all those on the ways that the edge stands for, `way` the best of them."""
+    """A derivation of a column. `operations` has the operations on all paths that the edge represents, `way` the best path."""
 
     src: strawberry.ID
     dst: strawberry.ID
@@ -81,7 +80,7 @@ class FieldEdge:
 
 @strawberry.type(description="A tag that reaches a column along its lineage, from the column `origin`.")
 class ReachingTag:
-    """The best way of several counts."""
+    """A tag that reaches a column. If there are several paths, the best one counts."""
 
     tag: str
     origin: strawberry.ID
@@ -94,7 +93,7 @@ class ReachingTag:
     " `hidden`: something next to them lies in namespaces that the caller may not read."
 )
 class FieldLineage:
-    """Simple or detailed, as asked. Where `beyond` is not 0, some ends of the simple form are only where the depth ended."""
+    """The lineage of a column, simple or detailed. If `beyond` is not 0, the depth limit cut off some ends of the simple form."""
 
     nodes: list[Node]
     edges: list[FieldEdge]
@@ -105,13 +104,11 @@ class FieldLineage:
 
     @strawberry.field(description="The tags that the column, and what it derives from, bear.")
     async def tags(self, info: Info) -> list[ReachingTag]:
-        """Worked out only when asked for."""
         found = await domain.reaching_tags(info.context.graph, info.context.tenant, self.column)
         return [ReachingTag(tag=tag.tag, origin=strawberry.ID(tag.origin), distance=tag.distance, way=tag.way) for tag in found]
 
     @classmethod
     def of(cls, found: domain.FieldLineage, column: str) -> FieldLineage:
-        """The view of a column's lineage."""
         return cls(
             nodes=[Node.of(node) for node in found.nodes],
             edges=[

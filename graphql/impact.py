@@ -1,7 +1,7 @@
-"""Lists of impact and cause through the schema."""
+"""Lists of impact and causes in the schema."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from headwater.graphql.names import ids_of
 from headwater.graphql.record_types import RowRef, references
 from headwater.graphql.types import Info, Node
 
-_RECORDS = 100_000  # that a trace may reach and be counted by dataset
+_RECORDS = 100_000  # limit of records that a trace may reach, to be counted by dataset
 
 
 @strawberry.type(description="A node that is affected, or a cause. `path` leads to it from the focus, both included.")
 class Affected:
-    """`lastRun` last stated a flow into it, at `updated`; `records` counts the records of a record set in it, where they are known."""
+    """A node in the list. `lastRun` is the last run with a flow into it, at `updated`. `records` is the number of traced records in it."""
 
     node: Node
     distance: int
@@ -35,7 +35,7 @@ class Affected:
 
 @strawberry.type(description="A page of a list of impact or cause; `cursor` fetches the next. `total` is exact within depth and limit.")
 class ImpactPage:
-    """`exact` is false where a trace of records was a superset or lacks something, for the `reasons` given."""
+    """A page of the list. If a trace of records was a superset or incomplete, `exact` is false, and `reasons` explain it."""
 
     rows: list[Affected]
     total: int
@@ -46,7 +46,7 @@ class ImpactPage:
 
     @classmethod
     async def of(cls, info: Info, found: domain.Impact, start: int, first: int) -> ImpactPage:
-        """One page of a list."""
+        """Return one page of a list."""
         rows = [row async for row in found.rows(start, first)]
         info.context.loaders.budget.spend(len(rows))
         return cls(
@@ -72,7 +72,7 @@ class ImpactPage:
 
 @strawberry.input(description="Records of a dataset, by a predicate or by file and row: what a trace begins with.")
 class RecordSet:
-    """As the arguments of `trace`."""
+    """Records, selected with the same arguments as in `trace`."""
 
     dataset: str
     where: str | None = None
@@ -82,7 +82,7 @@ class RecordSet:
 async def impact_page(
     info: Info, focus: list[strawberry.ID], records: RecordSet | None, direction: Direction, depth: int, first: int, after: str | None
 ) -> ImpactPage:
-    """A page of the list for nodes or for a record set."""
+    """Return a page of the list for nodes or for a record set."""
     context = info.context
     size = bounded(first, "first", low=1, high=MAX_PAGE)
     at_most(len(focus), MAX_NAMES, "nodes", "focus")

@@ -1,4 +1,4 @@
-"""A run's ledger as the schema shows it: what was captured of it, and what is missing."""
+"""A run's ledger in the schema: which operators were captured, and what is missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headwater.graph import ledger
 
 @strawberry.type(description="Something that is not known of a run, or not exactly. `kind`: refused, superset, missing, influence, fault.")
 class Problem:
-    """`operator` is an operator, a dataset or a part of the run."""
+    """A problem of capture. `operator` is an operator, a dataset or a part of the run."""
 
     operator: str | None
     reason: str
@@ -21,7 +21,7 @@ class Problem:
     " A key that is restricted to namespaces is told no problems."
 )
 class Ledger:
-    """`rows` and `bytes` count associations that were written; `recaptured` is when a second run found them."""
+    """The ledger of a run. `rows` and `bytes` count written associations. `recaptured` is the time at which a second run found them."""
 
     status: str
     mode: str | None
@@ -32,6 +32,5 @@ class Ledger:
 
     @classmethod
     def of(cls, found: ledger.Ledger) -> Ledger:
-        """The view of a ledger."""
         problems = [Problem(operator=one.operator, reason=one.reason, kind=one.kind) for one in found.problems]
         return cls(status=found.status, mode=found.mode, problems=problems, rows=found.rows, bytes=found.bytes, recaptured=found.recaptured)

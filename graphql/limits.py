@@ -1,6 +1,6 @@
-"""The limits of one request. A query written by accident or in malice cannot hold the service.
+"""The limits of one request, so that no accidental or malicious query can block the service.
 
-The document is bounded before it is validated (`document`). The nodes that it reads are counted while it runs, because the cost of a
+The document is checked before it is validated (`document`). The loaded nodes are counted while the query runs, because the cost of a
 nested list is known only then. A request beyond a limit is refused with the name of the limit, never cut silently.
 """
 
@@ -11,15 +11,15 @@ from headwater.errors import InvalidQueryError
 MAX_DEPTH = 12
 MAX_ALIASES = 100
 MAX_TOKENS = 4_000
-MAX_DOCUMENT = 64_000  # characters
+MAX_DOCUMENT = 64_000  # limit of characters
 MAX_NESTING = 100  # brackets within brackets, and fragments within fragments
-MAX_FIELDS = 800  # with fragments in place
+MAX_FIELDS = 800  # with fragments expanded
 MAX_ARGUMENTS = 200  # fields that have arguments
 MAX_COSTLY = 10  # fields that walk the graph or read files
 MAX_NODES = 50_000
 MAX_PAGE = 1_000
 MAX_RECORDS = 20_000
-MAX_ROWS = 10_000  # records that a request names
+MAX_ROWS = 10_000  # limit of records that a request names
 MAX_HOPS = 100
 
 
@@ -31,7 +31,7 @@ class Budget:
         self._spent = 0
 
     def spend(self, nodes: int) -> None:
-        """Count `nodes` more.
+        """Count more loaded nodes.
 
         Raises:
             InvalidQueryError: the request has loaded more than its budget.
@@ -44,10 +44,10 @@ class Budget:
 
 
 def bounded(value: int, field: str, *, low: int, high: int) -> int:
-    """`value`, if it lies within the limits of the argument `field`.
+    """Check that the value of the argument `field` is within its limits, and return it.
 
     Raises:
-        InvalidQueryError: it does not; the message says the limits.
+        InvalidQueryError: the value is outside of the limits, which the message states.
     """
     if low <= value <= high:
         return value

@@ -1,4 +1,4 @@
-"""Loads nodes in batches, once a request, so that a list of n nodes costs one query a level and not n."""
+"""Loads nodes in batches within a request, so that a list of n nodes costs one query for each level and not n."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ChildrenKey(NamedTuple):
 
 
 class Loaders:
-    """The loaders of one request of one tenant. Everything loaded is counted against the request's budget."""
+    """The loaders of one request of one tenant. Everything loaded is counted in the request's budget."""
 
     def __init__(self, graph: GraphStore, tenant: str) -> None:
         self._graph = graph
@@ -61,7 +61,7 @@ class Loaders:
         return [edge in found for edge in edges]
 
     async def _children(self, keys: list[ChildrenKey]) -> Sequence[Page]:
-        """The store pages one parent at a time; the pages of a level are asked for together."""
+        """Load pages of children together. The store returns the children of one parent at a time."""
         self.budget.spend(len(keys))
 
         async def page(key: ChildrenKey) -> Page:

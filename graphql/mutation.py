@@ -1,7 +1,7 @@
 """The mutations: recaptures, traces as jobs, declarations and keys."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -34,15 +34,13 @@ _ON_THE_HOME = "Ask a running service, or use: headwater admin keys"
 
 @strawberry.type
 class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation):
-    """The root of all mutations."""
-
     @mutation(
         "Find which records a dataset was made of: run its registered program again with record capture, beside the real data.",
         scope=Scope.REPLAY,
         costly=True,
     )
     async def start_recapture(self, info: Info, dataset: str) -> Recapture:
-        """`dataset` is an id, or the path of a folder. Kept is what wrote the same files alone."""
+        """Start a recapture. `dataset` is an id, or the path of a folder. Lineage is stored only if the files are identical."""
         recaptures = available(info.context.services.recaptures, "Recaptures")
         async with info.context.audited("recapture.start", dataset, changes=True):
             identifier = await recaptures.start(info.context.tenant, dataset)
@@ -70,7 +68,7 @@ class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation):
         as_of: str | None = UNSET,
         values: bool = True,
     ) -> TraceJob:
-        """As the query `trace`. Without `values`, records have their places only."""
+        """Start a trace (see the query `trace`) as a job. Without `values`, records have their positions only."""
         request = trace_request(
             dataset, where, rows, column, semantics, to, limit, as_of, forward=forward, values=values, selected_values=values
         )
@@ -80,7 +78,7 @@ class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation):
 
     @mutation("End a trace that you started as a job; null if you have none with this id.", scope=Scope.READ, costly=False)
     async def cancel_trace(self, info: Info, id: strawberry.ID) -> TraceJob | None:
-        """Returns the job without its answer."""
+        """Cancel a job, and return it without its answer."""
         jobs = available(info.context.services.trace_jobs, "Traces as jobs")
         async with info.context.audited("trace.cancel", id, changes=True):
             found = await jobs.cancel(info.context.tenant, id)
@@ -93,7 +91,7 @@ class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation):
         in_namespaces=True,
     )
     async def declare(self, info: Info, declaration: JSON) -> int:
-        """Refused where it breaks a rule, with the path of what is wrong; in the graph once it is projected."""
+        """Append a declaration to the log. A declaration that breaks a rule is refused with the path of the fault."""
         declarations = available(info.context.services.declarations, "Declarations")
         if not isinstance(declaration, dict):
             raise InvalidQueryError(
@@ -114,7 +112,7 @@ class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation):
         tenant: str | None = UNSET,
         days: float | None = UNSET,
     ) -> NewKey:
-        """`days` is how long it is valid; for ever where it is left out. `tenant` is the caller's own unless he owns the home.
+        """Create a key. `days` is its time of validity, by default unlimited. Only the owner of the home may name another `tenant`.
 
         A role or scope may be restricted to namespaces: `viewer:s3://sales*`.
         """
@@ -124,7 +122,6 @@ class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation):
 
     @mutation("Make a key in the place of a valid one, which stays valid for some hours more.", scope=Scope.ADMIN, costly=False)
     async def rotate_key(self, info: Info, id: strawberry.ID, overlap_hours: float = 168, days: float | None = UNSET) -> NewKey:
-        """The new key has the rights of the old one."""
         hours = _length(overlap_hours, "overlapHours", _MOST_DAYS * 24) or 0.0
         async with info.context.audited("key.rotate", id, changes=True):
             return await asyncio.to_thread(
@@ -135,7 +132,6 @@ class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation):
         "Make a key worth nothing from now on, and so the sessions of the page that were opened with it.", scope=Scope.ADMIN, costly=False
     )
     async def revoke_key(self, info: Info, id: strawberry.ID) -> NamedKey:
-        """The key as it is then."""
         async with info.context.audited("key.revoke", id, changes=True):
             return await asyncio.to_thread(available(info.context.services.administration, "Keys", _ON_THE_HOME).revoke, id)
 

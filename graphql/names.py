@@ -1,4 +1,4 @@
-"""Names of nodes in the questions of the schema: whoever asks may give an id, or a name as the command line takes it."""
+"""Resolves names of nodes in arguments of the schema. An argument may be an id, or a name as on the command line."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from headwater.graph.names import MOST_NAMED, nodes_named
 from headwater.graph.views import ViewRequest
 from headwater.graphql.types import Info
 
-# If things of several kinds have a name, the first kind is meant.
+# If nodes of several kinds have the same name, the first of these kinds wins.
 _KINDS = (NodeKind.DATASET, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.COLUMN, NodeKind.RUN)
 
 
 async def ids_of(info: Info, texts: Iterable[str]) -> list[str]:
-    """Return the ids of what texts name. The id of a node stays as it is, whether the node is known or not.
+    """Return the ids of nodes by names or ids. The id of a node is returned unchanged, whether the node is known or not.
 
     Raises:
-        NotFoundError: nothing has the name.
+        NotFoundError: no node has the name.
         InvalidQueryError: several nodes have the name.
     """
     asked = list(texts)
-    await info.context.loaders.node.load_many(asked)  # at once; each is asked for again below
+    await info.context.loaders.node.load_many(asked)  # loads all nodes in one batch for the lookups below
     return [await id_of(info, text) for text in asked]
 
 
 async def id_of(info: Info, text: str) -> str:
-    """Return the id of what one text names. Raises as `ids_of`."""
+    """Return the id of the node that a text names. Raises as `ids_of`."""
     is_id = text.partition(":")[0] in set(NodeKind) and ":" in text
     if is_id and await info.context.loaders.node.load(text) is not None:
         return text
@@ -46,7 +46,7 @@ async def id_of(info: Info, text: str) -> str:
 
 
 async def with_ids(info: Info, request: ViewRequest) -> ViewRequest:
-    """Return a view's request with ids in the place of names. Raises as `ids_of`."""
+    """Return a view's request with ids instead of names. Raises as `ids_of`."""
     between = None if request.between is None else [tuple(await ids_of(info, end)) for end in request.between]
     return replace(
         request,

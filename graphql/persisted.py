@@ -1,8 +1,8 @@
 """Persisted queries: a client sends a document once, and then its SHA-256 instead.
 
 This is the protocol that Apollo's clients call automatic persisted queries: `extensions.persistedQuery` with `version` 1 and `sha256Hash`.
-Documents are kept in memory, separately for each tenant, so that no tenant learns another's questions. A forgotten document is sent again.
-A persisted document has the same bounds as any other.
+Documents are kept in memory, separately for each tenant, so that no tenant learns another's queries. If a document was dropped, the client
+sends it again. A persisted document has the same limits as any other.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 from graphql import GraphQLError
 
 _VERSION = 1
-_MOST_OF_TENANT = 256  # documents
-_MOST_CHARACTERS = 1 << 20  # of a tenant's documents together
-_MOST_TENANTS = 64  # that have any; the one that asked longest ago is forgotten
+_MOST_OF_TENANT = 256  # limit of documents of a tenant
+_MOST_CHARACTERS = 1 << 20  # limit of characters in all documents of a tenant
+_MOST_TENANTS = 64  # limit of tenants; the least recently used one is dropped
 
 
 class PersistedQueries:
@@ -29,10 +29,10 @@ class PersistedQueries:
         self._lock = Lock()
 
     def document(self, tenant: str, stated: str | None, extensions: Mapping[str, Any] | None) -> str | None:
-        """The document of a request: `stated`, or the one that its hash names.
+        """Return the document of a request: `stated`, or the stored document with the request's hash.
 
         Raises:
-            GraphQLError: there is none of this hash, or the request is not as the protocol has it.
+            GraphQLError: no document with this hash is stored, or the request violates the protocol.
         """
         asked = (extensions or {}).get("persistedQuery")
         if asked is None:
@@ -44,7 +44,7 @@ class PersistedQueries:
         if stated is None:
             found = self._found(tenant, digest)
             if found is None:
-                # The words and the code that clients of the protocol look for.
+                # Clients of the protocol look for this message and this code.
                 raise _refused("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND", "Send the document with its hash.")
             return found
         if sha256(stated.encode("utf-8", "surrogatepass")).hexdigest() != digest:

@@ -1,7 +1,7 @@
-"""The questions. Each checks its bounds, asks the domain, and wraps the answer."""
+"""The GraphQL queries. Each checks its limits, queries the domain, and converts the answer."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -40,16 +40,13 @@ from headwater.graphql.view_query import ViewQuery
 from headwater.graphql.workflows import WorkflowQuery
 
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
-_READ = frozenset({"values", "line"})  # the parts of a record that need its file
+_READ = frozenset({"values", "line"})  # parts of a record that need its file
 
 
 @strawberry.type
 class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, WorkflowQuery, AdminQuery):
-    """The root of all queries."""
-
     @query("The state of the service.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def service(self, info: Info) -> Service:
-        """Counts are those of the tenant."""
         context = info.context
         counts = await context.graph.counts(context.tenant)
         return Service(
@@ -63,7 +60,6 @@ class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, Wo
 
     @query("A node by its id; null if there is none.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def node(self, info: Info, id: strawberry.ID) -> Node | None:
-        """Batched with the other nodes of the request."""
         node = await info.context.loaders.node.load(id)
         return Node.of(node) if node else None
 
@@ -73,7 +69,6 @@ class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, Wo
     async def search(
         self, info: Info, text: str = "", kinds: list[NodeKind] | None = UNSET, first: int = 20, after: str | None = UNSET
     ) -> NodePage:
-        """Ordered by name and id."""
         context = info.context
         size = bounded(first, "first", low=1, high=MAX_PAGE)
         page = await context.graph.search(context.tenant, text, kinds=tuple(dict.fromkeys(kinds or ())), first=size, after=after or None)
@@ -95,7 +90,7 @@ class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, Wo
         kinds: list[EdgeKind] | None = UNSET,
         limit: int = 2000,
     ) -> LineageGraph:
-        """A limit that cut the answer is in `truncated`."""
+        """Return the nodes around the focus. If a limit cut the answer, `truncated` is the number of missing nodes."""
         context = info.context
         at_most(len(focus), MAX_NAMES, "nodes", "focus")
         graph = await context.graph.reach(
@@ -113,7 +108,6 @@ class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, Wo
         "How the actors that a container holds feed one another: links, order, cycles.", scope=Scope.READ, costly=True, in_namespaces=True
     )
     async def dataflow(self, info: Info, container: strawberry.ID) -> Dataflow:
-        """Its direct children."""
         found = await reconstruct(info.context.graph, info.context.tenant, await id_of(info, container))
         info.context.loaders.budget.spend(sum(map(len, found.generations)))
         return Dataflow.of(found)
@@ -125,7 +119,6 @@ class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, Wo
         in_namespaces=True,
     )
     async def quality(self, info: Info, node: strawberry.ID) -> list[QualityCheck]:
-        """One check each."""
         checks = await quality_of(info.context.graph, info.context.tenant, await id_of(info, node))
         info.context.loaders.budget.spend(sum(len(check.results) for check in checks))
         return [QualityCheck.of(check, info.context.result) for check in checks]
@@ -175,7 +168,10 @@ class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, Wo
         limit: int = 1000,
         as_of: str | None = UNSET,
     ) -> Trace:
-        """`dataset` and `to` are an id, a name or a path; `as_of` an instant (UTC), a run, a version or a table's snapshot."""
+        """Trace records.
+
+        `dataset` and `to` are an id, a name or a path. `as_of` is an instant (UTC), a run, a version or a table's snapshot.
+        """
         context = info.context
         request = trace_request(
             dataset, where, rows, column, semantics, to, limit, as_of,
@@ -189,7 +185,6 @@ class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, Wo
 
     @query("The current state of a trace that runs as a job; null if you have none with this id.", scope=Scope.READ, costly=False)
     async def trace_job(self, info: Info, id: strawberry.ID) -> TraceJob | None:
-        """Only the caller's own jobs."""
         context = info.context
         found = await available(info.context.services.trace_jobs, "Traces as jobs").get(context.tenant, id)
         if found is None:
@@ -202,7 +197,7 @@ class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, Wo
 
     @query("The programs of the home that replays may run. Needs the scope `replay`.", scope=Scope.REPLAY, costly=True)
     async def registrations(self, info: Info) -> list[Registration]:
-        """By job. They belong to the default tenant."""
+        """Return the registered programs by job. They belong to the default tenant."""
         return [
             Registration.of(view)
             for view in await available(
@@ -212,13 +207,11 @@ class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, Wo
 
     @query("The current state of a recapture; null if the service knows of none with this id (any more).", scope=Scope.READ, costly=False)
     async def recapture(self, info: Info, id: strawberry.ID) -> Recapture | None:
-        """Only the tenant's."""
         found = await available(info.context.services.recaptures, "Recaptures").get(info.context.tenant, id)
         return Recapture.of(found) if found else None
 
     @query("The latest recaptures since the service was started, newest first.", scope=Scope.READ, costly=False)
     async def recaptures(self, info: Info, first: int = 20) -> list[Recapture]:
-        """Only the tenant's."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
         return [
             Recapture.of(view) for view in await available(info.context.services.recaptures, "Recaptures").list(info.context.tenant, size)

@@ -1,7 +1,7 @@
 """Recaptures in the schema.
 
-For a user whose trace ends at a program that ran without record capture. The schema must never start a process itself: the
-`RecaptureService` does, and runs nothing but programs registered on its home.
+A trace may end at a program that ran without record capture; a recapture then finds the records. The schema must never start a process
+itself: the `RecaptureService` does, and runs only programs that are registered on its home.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headwater.graphql.services import RecaptureView
 
 @strawberry.type(description="A dataset of which a recapture kept nothing, and why.")
 class NotRecaptured:
-    """One of those that the program writes."""
+    """A dataset that the program wrote, and the reason why its record lineage is not stored."""
 
     dataset: strawberry.ID
     reason: str
@@ -24,7 +24,7 @@ class NotRecaptured:
     description="A registered program run again with record capture, beside the real data. Only of files that are the same is it kept."
 )
 class Recapture:
-    """`outputs` are the datasets whose record lineage is kept now; `files` is how many files were compared."""
+    """A recapture. `outputs` are the datasets whose record lineage is now stored. `files` is the number of compared files."""
 
     id: strawberry.ID
     dataset: strawberry.ID
@@ -38,7 +38,6 @@ class Recapture:
 
     @classmethod
     def of(cls, view: RecaptureView) -> Recapture:
-        """The recapture as it stands."""
         return cls(
             id=strawberry.ID(view.id),
             dataset=strawberry.ID(view.dataset),

@@ -1,7 +1,7 @@
-"""The types of records: rows of a dataset, traced records, and what an answer says of itself. As those of the graph, in `types`."""
+"""The types of records in the schema: rows of a dataset, traced records, and the exactness of answers."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ strawberry.enum(Grain, description="The grain of an entry of an answer. Any grai
 
 @strawberry.type(description="A column of a dataset, with its type as the reader of the rows sees it.")
 class Column:
-    """A column of a page of rows."""
-
     name: str
     type: str
 
@@ -39,7 +37,7 @@ class Column:
     description="A record. `row` is 0-based in its file (a CSV header is none), `line` 1-based. `values` follow the page's columns."
 )
 class Row:
-    """`values` is a list."""
+    """A row of a dataset. `values` is a list in the order of the columns."""
 
     file: str
     row: RowNumber
@@ -48,13 +46,12 @@ class Row:
 
     @classmethod
     def of(cls, row: DomainRow) -> Row:
-        """The view of a row."""
         return cls(file=row.file, row=RowNumber(row.row), line=row.line, values=JSON(list(row.values)))
 
 
 @strawberry.type(description="A page of rows of a dataset, read from its current files.")
 class RowPage:
-    """`note` says what one must know about the rows (changed since the run, say)."""
+    """A page of rows. `note` is a remark about the rows, for example that files changed since the run."""
 
     dataset: strawberry.ID
     columns: list[Column]
@@ -65,7 +62,6 @@ class RowPage:
 
     @classmethod
     def of(cls, page: DomainRowPage) -> RowPage:
-        """The view of a page of rows."""
         return cls(
             dataset=strawberry.ID(page.dataset),
             columns=[Column(name=name, type=kind) for name, kind in page.columns],
@@ -78,7 +74,7 @@ class RowPage:
 
 @strawberry.type(description="An entry of a trace. `file` and `row` are null at coarser grains; `values` is an object by column.")
 class TracedRecord:
-    """See `Row` for `row` and `line`."""
+    """A traced record. `row` and `line` have the same meaning as in `Row`."""
 
     dataset: strawberry.ID
     file: str | None
@@ -89,7 +85,6 @@ class TracedRecord:
 
     @classmethod
     def of(cls, record: DomainRecord) -> TracedRecord:
-        """The view of a record."""
         return cls(
             dataset=strawberry.ID(record.dataset),
             file=record.file,
@@ -101,15 +96,13 @@ class TracedRecord:
 
     @strawberry.field(description="The dataset's name.")
     async def dataset_name(self, info: Info) -> str:
-        """The id, where the graph does not know the dataset."""
+        """Return the name of the dataset, or its id if the graph does not have the dataset."""
         node = await info.context.loaders.node.load(self.dataset)
         return node.name if node else self.dataset
 
 
 @strawberry.type(description="A column, and the expression that makes it.")
 class MadeColumn:
-    """A column that an operator made."""
-
     column: str
     expression: str
 
@@ -118,7 +111,7 @@ class MadeColumn:
     description="One operator on a path: the columns that it computes, and what it decides `by` (a condition, keys, an order)."
 )
 class Step:
-    """Expressions as Spark writes them."""
+    """An operation on the path, with expressions as Spark writes them."""
 
     operator: str
     made: list[MadeColumn]
@@ -127,9 +120,9 @@ class Step:
 
 @strawberry.type(description="One run on the path of a trace: what it wrote from what, and the operations between, outermost first.")
 class Hop:
-    """`records` counts the run's output records that are part of the trace. `expressions` are those behind the column asked for, or all.
+    """A run on the path. `records` counts its output records in the trace. `expressions` are those behind the requested column, or all.
 
-    `recaptured`: when the program was run again to find this, and wrote the same files.
+    `recaptured` is the time of a second run of the program that found these records and wrote the same files.
     """
 
     job: strawberry.ID
@@ -145,7 +138,6 @@ class Hop:
 
     @classmethod
     def of(cls, hop: DomainHop) -> Hop:
-        """The view of a hop."""
         return cls(
             job=strawberry.ID(hop.job),
             run=strawberry.ID(hop.run),
@@ -171,7 +163,7 @@ class Hop:
     description="What to know of an answer: `effect` is superset, missing, unreadable or version. The last two leave it exact."
 )
 class Incomplete:
-    """`what` is an operator, a file or a run."""
+    """A missing part of an answer. `what` is an operator, a file or a run."""
 
     what: str
     reason: str
@@ -182,7 +174,7 @@ class Incomplete:
     description="Lineage that no run recorded and that this trace recomputed from the sources: the estimated and the actual time."
 )
 class FoundAgain:
-    """Recomputed records of an operator of a capture."""
+    """Records of an operator that were computed again for the answer."""
 
     capture: str
     operator: str
@@ -192,7 +184,7 @@ class FoundAgain:
 
 @strawberry.type(description="The version of a dataset that a trace began with: as of an instant, the runs that wrote it, latest first.")
 class AsOf:
-    """`isRead`: no known run wrote it, and it is as the one run read it."""
+    """A version of a dataset. With `isRead`, no known run wrote it, and a run has read it."""
 
     at: str
     runs: list[strawberry.ID]
@@ -200,13 +192,12 @@ class AsOf:
 
     @classmethod
     def of(cls, version: DomainAsOf) -> AsOf:
-        """The view of a version."""
         return cls(at=version.at, runs=[strawberry.ID(run) for run in version.runs], is_read=version.is_read)
 
 
 @strawberry.type(description="The records that records came from, or went into; whether the answer is exact, and what is missing.")
 class Trace:
-    """`total` counts the records before the limit cut the list; `selected` are those that the trace began with."""
+    """The answer to a trace. `total` counts the records without the limit. `selected` are the records at which the trace began."""
 
     semantics: Semantics
     exact: bool
@@ -227,7 +218,7 @@ class Trace:
 
     @classmethod
     def of(cls, answer: TraceAnswer, *, column: str | None, forward: bool) -> Trace:
-        """The view of an answer; `column` and `forward` are as asked."""
+        """Convert an answer. `column` and `forward` are arguments of the request."""
         return cls(
             semantics=answer.semantics,
             exact=answer.exact,
@@ -252,7 +243,6 @@ class Trace:
 
     @strawberry.field(description="The datasets and jobs on the path, and, where a column was asked for, the columns that it goes through.")
     async def graph(self, info: Info) -> LineageGraph:
-        """Made only when asked for."""
         graph = await make_path_graph(info.context.graph, info.context.tenant, self.answer, column=self.column, forward=self.forward)
         info.context.loaders.budget.spend(len(graph.nodes))
         return LineageGraph.of(graph)
@@ -261,7 +251,7 @@ class Trace:
         description="Datasets on the path without known records, up to three, for which the caller may start a recapture.", metadata=COSTLY
     )
     async def recapturable(self, info: Info) -> list[strawberry.ID]:
-        """Empty where the caller has not the scope `replay`, or no program of theirs is registered."""
+        """Return datasets for which a recapture may succeed. Callers without the scope `replay` get none."""
         coarse = [hop.output for hop in self.answer.path if hop.grain is Grain.DATASET]
         if not coarse or info.context.services.recaptures is None:
             return []
@@ -270,7 +260,7 @@ class Trace:
 
 @strawberry.input(description="An order of rows by the values of a column, nulls last; it reads all rows that the predicate selects.")
 class RowOrder:
-    """Rows that are equal stay by file and row."""
+    """The order of rows. Equal rows are ordered by file and row."""
 
     column: str
     descending: bool = False
@@ -278,17 +268,17 @@ class RowOrder:
 
 @strawberry.input(description="A record, by file and 0-based row.")
 class RowRef:
-    """As `Row` and `TracedRecord` give them."""
+    """The position of a record, as in `Row` and `TracedRecord`."""
 
     file: str
     row: RowNumber
 
 
 def references(rows: Sequence[RowRef] | None) -> list[tuple[str, int]]:
-    """The rows as the domain wants them.
+    """Convert positions of records for the domain.
 
     Raises:
-        InvalidQueryError: there are too many.
+        InvalidQueryError: the number of positions exceeds the limit.
     """
     at_most(len(rows or ()), MAX_ROWS, "records", "rows")
     return [(row.file, row.row) for row in rows or ()]
@@ -311,8 +301,7 @@ def trace_request(
     """Return the request for the arguments of a trace.
 
     Raises:
-        InvalidQueryError: the trace selects, or asks for, too many records.
-
+        InvalidQueryError: the trace selects or requests too many records.
     """
     return TraceRequest(
         dataset=dataset,

@@ -1,7 +1,7 @@
-"""Programs that replays may run, in the schema.
+"""The registered programs, which replays may run, in the schema.
 
-Only the program itself or an operator can register one, on the home. Nothing here can add one. The command line, the folder and the
-variables of a program may hold secrets, so none of them is shown.
+Only the program itself or an operator can register a program, on the home. No GraphQL field can. The command line, the folder and the
+variables of a program may contain secrets, so they are not shown.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from headwater.graphql.services import RegistrationView
 
 @strawberry.type(description="A program that replays may run: for every run of its job where an operator registered it, else for its own.")
 class Registration:
-    """See `RegistrationView`."""
-
     id: strawberry.ID
     job: strawberry.ID
     namespace: str
@@ -28,7 +26,6 @@ class Registration:
 
     @classmethod
     def of(cls, view: RegistrationView) -> Registration:
-        """The program as it is registered."""
         return cls(
             id=strawberry.ID(view.id),
             job=strawberry.ID(node_id(NodeKind.JOB, view.namespace, view.job)),

@@ -1,7 +1,7 @@
-"""Replays through the schema: queries, and mutations that start, end, commit and undo them."""
+"""Replays in the schema: queries, and mutations that start, end, commit and undo them."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_KEEP_DAYS = 3650.0
 
 @strawberry.input(description="Limits of a replay: the running time of its programs in seconds, and the bytes that they write.")
 class ReplayLimits:
-    """None: there is no limit."""
+    """The limits of a replay. None means no limit."""
 
     seconds: float | None = None
     disk_bytes: float | None = None
@@ -39,18 +39,14 @@ class ReplayLimits:
 
 @strawberry.type
 class ReplayQuery:
-    """The part of the root that shows replays."""
-
     @query("The current state of a replay; null if there is none with this id.", scope=Scope.READ, costly=False)
     async def replay(self, info: Info, id: strawberry.ID) -> Replay | None:
-        """Only the tenant's."""
         found = await _replays(info).get(info.context.tenant, id)
         await audit_differences(info, [found] if found else [])
         return Replay.of(found) if found else None
 
     @query("The latest replays, newest first.", scope=Scope.READ, costly=False)
     async def replays(self, info: Info, first: int = 20) -> list[Replay]:
-        """Only the tenant's."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
         found = await _replays(info).list(info.context.tenant, size)
         await audit_differences(info, found)
@@ -74,8 +70,6 @@ class ReplayQuery:
 
 @strawberry.type
 class ReplayMutation:
-    """The part of the root that runs replays."""
-
     @mutation(f"Run a pipeline again into a shadow folder. {_SELECTION}", scope=Scope.REPLAY, costly=True)
     async def start_replay(
         self,
@@ -144,14 +138,14 @@ class ReplayMutation:
 
     @mutation("Delete a replay that has ended, and its folder; null if there is none with this id.", scope=Scope.REPLAY, costly=False)
     async def remove_replay(self, info: Info, id: strawberry.ID) -> Replay | None:
-        """Returns the replay before its removal, without the rows that it changed."""
+        """Remove a replay, and return its last state without the rows that it changed."""
         async with info.context.audited("replay.remove", id, changes=True):
             removed = await _replays(info).remove(info.context.tenant, id)
         return _without_rows(removed) if removed else None
 
 
 async def audit_differences(info: Info, replays: Sequence[ReplayView]) -> None:
-    """Audit the rows of replays, if an answer has any: those that changed, and those at a stop."""
+    """Write an audit line for the rows in an answer about replays: changed rows, and rows at a stop."""
     changed = [difference for view in replays for difference in view.differences]
     stops = [view.stop for view in replays if view.stop is not None]
     shown = [one for stop in stops for one in (*stop.inputs, *stop.outputs) for _ in one.rows]
@@ -176,7 +170,7 @@ def _order(
     kind: ReplayKind,
     edits: list[ReplayEdit] | None,
 ) -> ReplayOrder:
-    """Return the request that arguments state.
+    """Return the order for the arguments of a replay.
 
     Raises:
         InvalidQueryError: an argument is missing.

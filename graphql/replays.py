@@ -1,7 +1,6 @@
-"""Replays in the schema.
+"""The types of replays in the schema.
 
-For the page and the command line, which start a replay and watch it. The schema must never start a process itself: the
-`ReplayService` does, and must never write into the outputs of the original run.
+The schema must never start a process itself: the `ReplayService` does, and must never write into the outputs of the original run.
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ from headwater.graphql.services import CommitView, DryRunView, ReplayView, Shown
 
 @strawberry.enum(description="How far a replay, one of its steps, or a recapture has come. COMPLETE and FAILED are final.")
 class ReplayState(StrEnum):
-    """Values are those of the views."""
-
     QUEUED = "queued"
     RUNNING = "running"
     COMPLETE = "complete"
@@ -30,7 +27,7 @@ class ReplayState(StrEnum):
 
 @strawberry.enum(description="The kind of a replay: which records and programs go in.")
 class ReplayKind(StrEnum):
-    """Values are names in the registry of kinds."""
+    """The kind of a replay. Values are names in the registry of kinds."""
 
     EXCLUSIVE = "exclusive"
     SELECTIVE = "selective"
@@ -42,8 +39,6 @@ class ReplayKind(StrEnum):
 
 @strawberry.enum(description="How far the commit of one dataset has come.")
 class ReplayCommitState(StrEnum):
-    """Values are those of the views."""
-
     PREPARED = "prepared"
     DONE = "done"
     UNDONE = "undone"
@@ -52,7 +47,7 @@ class ReplayCommitState(StrEnum):
 
 @strawberry.input(description="A new value of a column, as text that Spark casts; null is NULL.")
 class ReplayEdit:
-    """For the kind WHAT_IF."""
+    """A new value of a column, for the kind WHAT_IF."""
 
     column: str
     value: str | None = None
@@ -60,8 +55,6 @@ class ReplayEdit:
 
 @strawberry.type(description="One program of a replay.")
 class ReplayStep:
-    """`job` is the job's id."""
-
     job: str
     state: ReplayState
     seconds: float | None
@@ -69,8 +62,6 @@ class ReplayStep:
 
 @strawberry.enum(description="An answer at a stop. After DROP and EDIT the replay waits for the next answer.")
 class StopAction(StrEnum):
-    """Values are those of the answers."""
-
     CONTINUE = "continue"
     STOP = "stop"
     DROP = "drop"
@@ -79,7 +70,7 @@ class StopAction(StrEnum):
 
 @strawberry.type(description="A record at a stop: its file, its row from 0, and its values as an object.")
 class ShownRow:
-    """Its place is what an answer names."""
+    """A record at a stop. An answer refers to its file and row."""
 
     file: str
     row: RowNumber
@@ -88,23 +79,18 @@ class ShownRow:
 
 @strawberry.type(description="The first rows of a dataset at a stop. `note` says why there are none.")
 class ShownDataset:
-    """`dataset` is an id."""
-
     dataset: strawberry.ID
     rows: list[ShownRow]
     note: str | None
 
     @classmethod
     def of(cls, view: ShownDatasetView) -> ShownDataset:
-        """The rows as the schema shows them."""
         rows = [ShownRow(file=row.file, row=RowNumber(row.row), values=JSON(dict(row.values))) for row in view.rows]
         return cls(dataset=strawberry.ID(view.dataset), rows=rows, note=view.note)
 
 
 @strawberry.type(description="A stop before a program: the first records of its inputs, and of the outputs of the program before.")
 class ReplayStop:
-    """`job` is the job's id."""
-
     job: str
     inputs: list[ShownDataset]
     outputs: list[ShownDataset]
@@ -112,8 +98,6 @@ class ReplayStop:
 
 @strawberry.type(description="A dataset that a commit replaced. `old` is the folder of its old data, as long as the state is DONE.")
 class CommittedDataset:
-    """`dataset` is an id."""
-
     dataset: strawberry.ID
     state: ReplayCommitState
     old: str
@@ -121,7 +105,7 @@ class CommittedDataset:
 
 @strawberry.type(description="The commit of a replay: outputs in the place of the real data. The old data is kept until `keptUntil`.")
 class ReplayCommit:
-    """Times are ISO 8601 in UTC."""
+    """The commit of a replay. Times are ISO 8601 in UTC."""
 
     at: str
     kept_until: str
@@ -129,7 +113,6 @@ class ReplayCommit:
 
     @classmethod
     def of(cls, view: CommitView) -> ReplayCommit:
-        """The commit as the schema shows it."""
         folders = [
             CommittedDataset(dataset=strawberry.ID(one.dataset), state=ReplayCommitState(one.state), old=one.old) for one in view.folders
         ]
@@ -138,7 +121,7 @@ class ReplayCommit:
 
 @strawberry.type(description="A program that a replay would run. `seconds` is the time that its last replay took.")
 class DryRunStep:
-    """`script` is the name of its file."""
+    """A program that a replay would run. `script` is the file name of the script."""
 
     job: str
     script: str
@@ -150,7 +133,7 @@ class DryRunStep:
     description="What a replay would do. `excluded`, `kept` and `edited` are numbers of records; `seconds` is null if it is not known."
 )
 class ReplayDryRun:
-    """`unknownSizes` are outputs that are not in `diskBytes`."""
+    """The plan of a replay. `unknownSizes` are outputs whose size is not included in `diskBytes`."""
 
     kind: ReplayKind
     output: strawberry.ID
@@ -166,7 +149,6 @@ class ReplayDryRun:
 
     @classmethod
     def of(cls, view: DryRunView) -> ReplayDryRun:
-        """The dry run as the schema shows it."""
         steps = [
             DryRunStep(
                 job=step.job, script=PurePath(step.script).name, writes=[strawberry.ID(one) for one in step.writes], seconds=step.seconds
@@ -182,7 +164,7 @@ class ReplayDryRun:
 
 @strawberry.type(description="A row of the output that the replay changed, before and after, as objects; null where there is no such row.")
 class ReplayDifference:
-    """`columns` are those that differ."""
+    """A row that the replay changed. `columns` are the columns that differ."""
 
     dataset: strawberry.ID
     before: JSON | None
@@ -192,7 +174,7 @@ class ReplayDifference:
 
 @strawberry.type(description="A pipeline run again with other records or programs, into a shadow folder; the originals stay.")
 class Replay:
-    """`shadow` is the folder that holds the outputs. `differing` counts the rows that differ, of which `differences` has the first."""
+    """A replay. `shadow` is the folder with the outputs. `differing` counts all rows that differ, `differences` has the first ones."""
 
     id: strawberry.ID
     state: ReplayState
@@ -211,7 +193,6 @@ class Replay:
 
     @classmethod
     def of(cls, view: ReplayView) -> Replay:
-        """The replay as it stands."""
         return cls(
             id=strawberry.ID(view.id),
             state=ReplayState(view.state),

@@ -1,10 +1,10 @@
-"""The fields of the three roots: `query`, `mutation` and `subscription` declare one with its scope, its reach and its cost.
+"""Declares the fields of the three roots: `query`, `mutation` and `subscription` state the scope, reach and cost of a field.
 
     @query("The blocks of a dataset, the latest first.", scope=Scope.READ, in_namespaces=True, costly=True)
     async def blocks(self, info: Info, dataset: strawberry.ID) -> BlockPage: ...
 
-The schema refuses a root field that was declared in another way. The checks run before the resolver and before anything else. The
-service decides who has a scope.
+The schema refuses a root field that was declared in another way. The checks run before the resolver and before all other code. The
+service decides which callers have a scope.
 """
 
 from __future__ import annotations
@@ -19,30 +19,28 @@ from graphql import GraphQLField, GraphQLObjectType, GraphQLResolveInfo, GraphQL
 
 from headwater.graph.access.scopes import Scope
 
-# Metadata of any other field that walks the graph or reads files.
+# Metadata for fields below the roots that walk the graph or read files.
 COSTLY = {"costly": True}
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The access to a root field. `in_namespaces`: a caller with the scope in some namespaces may use it, and sees only these."""
+    """The access to a root field. With `in_namespaces`, a caller with the scope in some namespaces may use it, and sees only these."""
 
     scope: Scope
     in_namespaces: bool
 
 
 def query(description: str, *, scope: Scope, costly: bool, in_namespaces: bool = False) -> Any:
-    """Declare a query. A costly one walks the graph or reads files; any other looks something up by its id."""
+    """Declare a query. A costly query walks the graph or reads files; other queries look up a node by its id."""
     return strawberry.field(description=description, metadata=_metadata(scope, costly=costly, in_namespaces=in_namespaces))
 
 
 def mutation(description: str, *, scope: Scope, costly: bool, in_namespaces: bool = False) -> Any:
-    """Declare a mutation."""
     return strawberry.mutation(description=description, metadata=_metadata(scope, costly=costly, in_namespaces=in_namespaces))
 
 
 def subscription(description: str, *, scope: Scope, in_namespaces: bool = False) -> Any:
-    """Declare a subscription."""
     return strawberry.subscription(description=description, metadata=_metadata(scope, costly=False, in_namespaces=in_namespaces))
 
 
@@ -56,7 +54,7 @@ def access_of(schema: GraphQLSchema) -> dict[str, dict[str, Access]]:
 
 
 def guard_fields(schema: GraphQLSchema) -> None:
-    """Let every root field check the caller before it does anything. Raises as `access_of`."""
+    """Let every root field check the caller before its resolver runs. Raises as `access_of`."""
     for root in _roots(schema):
         for name, field in root.fields.items():
             access = _access(root, name, field)
@@ -67,7 +65,7 @@ def guard_fields(schema: GraphQLSchema) -> None:
 
 
 def costly_fields(schema: GraphQLSchema) -> frozenset[str]:
-    """Return the names of all costly fields, those of introspection among them."""
+    """Return the names of all costly fields, including those of introspection."""
     objects = (kind for kind in schema.type_map.values() if isinstance(kind, GraphQLObjectType))
     names = (name for kind in objects for name, field in kind.fields.items() if _stated(field).get("costly"))
     return frozenset({"__schema", "__type", *names})

@@ -1,4 +1,4 @@
-"""The router that serves the schema over HTTP and WebSockets. Only the service loads it, and FastAPI with it."""
+"""The router that serves the schema over HTTP and WebSockets. Only the service imports it, because it needs FastAPI."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from headwater.graphql.context import Context
 from headwater.graphql.persisted import PersistedQueries
 from headwater.graphql.schema import schema
 
-_INIT = timedelta(seconds=10)  # for a client to begin
-_SUBSCRIPTIONS = 16  # of one connection
+_INIT = timedelta(seconds=10)  # time for a client to begin
+_SUBSCRIPTIONS = 16  # limit of subscriptions of one connection
 
 
 @dataclass(kw_only=True)
 class RequestContext(Context, BaseContext):
-    """The context of a request to the service, which the router adds the request to."""
+    """The context of a request to the service. The router adds the request."""
 
     def __post_init__(self) -> None:
         BaseContext.__init__(self)
@@ -37,14 +37,14 @@ class _Router(GraphQLRouter[Context, Any]):
     persisted: PersistedQueries
 
     def decode_json(self, data: str | bytes) -> object:
-        """The body, variables and all, by the service's own reader."""
+        """Parse the body with the service's own reader."""
         return self.read(data.encode() if isinstance(data, str) else data)
 
     async def execute_single(
         self, request: Request, request_adapter: Any, sub_response: Response, context: Context, root_value: Any | None,
         request_data: GraphQLRequestData,
     ) -> ExecutionResult:  # fmt: skip
-        """As its base, of the document that the request states or names."""
+        """Execute the document in the request, or the persisted document that it names."""
         try:
             document = self.persisted.document(context.tenant, request_data.query, request_data.extensions)
         except GraphQLError as error:
@@ -54,11 +54,10 @@ class _Router(GraphQLRouter[Context, Any]):
 
 
 def build_router(context_getter: Callable[..., Context | Awaitable[Context]], read: Callable[[bytes], Any]) -> GraphQLRouter[Context, Any]:
-    """The router of `POST /graphql`. `context_getter` is a FastAPI dependency that makes the context from the request's credential.
+    """Return the router of `POST /graphql`. `context_getter` is a FastAPI dependency that makes the context from the request's credential.
 
-    `read` parses a body, and raises its refusals. Queries come by POST only, so that no link can cause one, and subscriptions by
-    WebSocket only. There is no console, because it would load foreign scripts.
-
+    `read` parses a body, and raises errors for invalid ones. Queries use POST only, so that no link can cause one, and subscriptions use
+    WebSockets only. There is no console, because it would load foreign scripts.
     """
     router = _Router(
         schema, path="/graphql", context_getter=context_getter, graphql_ide=None, allow_queries_via_get=False,

@@ -1,4 +1,4 @@
-"""Numbers of records in answers and questions: keys of tables and offsets of topics go up to 2^63, and GraphQL's own Int to 2^31."""
+"""Row numbers in the schema. Keys of tables and offsets of topics go up to 2^63, but GraphQL's own Int only to 2^31."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import strawberry
 from headwater.errors import InvalidQueryError
 
 RowNumber = NewType("RowNumber", int)
-_EXACT = 1 << 53  # beyond, JavaScript has no whole numbers
-_DIGITS = 19  # of 2^63
+_EXACT = 1 << 53  # JavaScript rounds larger integers
+_DIGITS = 19  # digits of 2^63
 
 
 def _given(value: Any) -> int:
-    """A number as a caller states it. Keys of tables may be less than 0.
+    """Parse a row number from a caller. Keys of tables may be negative.
 
     Raises:
-        InvalidQueryError: it is none.
+        InvalidQueryError: the value is not a row number.
     """
     digits = value.removeprefix("-") if isinstance(value, str) else ""
     if digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS:
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 1 << 63:
-        # An error of Headwater: any other would look like a fault of the service.
+        # An error of Headwater, because any other would look like a fault of the service.
         raise InvalidQueryError("The number of a record is a whole number below 2^63, or its digits.", field="row", hint='As 7 or "7".')
     return value
 

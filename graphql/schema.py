@@ -1,4 +1,4 @@
-"""The schema, with its limits. `router` serves it; a command asks it without."""
+"""The schema with its limits. `router` serves it, and commands execute it directly."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Schema(strawberry.Schema):
     async def stream(
         self, query: str | None, variable_values: dict[str, Any] | None = None, context_value: Any = None, *rest: Any, **more: Any
     ) -> StreamResult:
-        """Answer on a WebSocket: subscriptions only, each with a context of its own. Everything else comes by POST."""
+        """Answer on a WebSocket: subscriptions only, each with a separate context. Queries must use POST."""
         more["allowed_operation_types"] = (OperationType.SUBSCRIPTION,)
 
         async def results() -> StreamResult:
@@ -50,13 +50,13 @@ class _Schema(strawberry.Schema):
                         yield result
             except HeadwaterError as error:
                 yield PreExecutionError(data=None, errors=[graphql_error(error)])
-            except GraphQLError as error:  # a document that is over a bound
+            except GraphQLError as error:  # a document beyond a limit
                 yield PreExecutionError(data=None, errors=[error])
 
         return results()
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
-        """Log faults of Headwater, and audit a document over a bound. The caller sees all other errors."""
+        """Log internal faults, and audit a document beyond a limit. Other errors are returned to the caller and not logged."""
         context = execution_context.context if execution_context else None
         for error in errors:
             if is_internal(error):

@@ -1,4 +1,4 @@
-"""The fields that a query selects. Other fields of an answer need not be read."""
+"""Finds the fields that a query selects, because other fields of an answer need not be read."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ if TYPE_CHECKING:
 
 
 def asks(info: Info, field: str, names: Collection[str]) -> bool:
-    """Return whether a query selects one of `names` in a list or object `field` of the answer. Fields with directives count."""
+    """Whether a query selects one of `names` in a list or object `field` of the answer. Fields with directives count."""
     selections = [one for chosen in info.selected_fields for one in _fields(chosen.selections) if one.name == field]
     return any(one.name in names for chosen in selections for one in _fields(chosen.selections))
 
 
 def selects(info: Info, field: str) -> bool:
-    """Whether a field of the answer is asked for."""
+    """Whether a query selects a field of the answer."""
     return any(one.name == field for chosen in info.selected_fields for one in _fields(chosen.selections))
 
 
 def _fields(selections: Iterable[Selection]) -> Iterable[SelectedField]:
-    """The fields, those in fragments too."""
     for selection in selections:
         if isinstance(selection, SelectedField):
             yield selection

@@ -1,7 +1,7 @@
-"""The services behind the schema: the interface of each, and the object that gives them to the resolvers of one request.
+"""The interfaces of the services behind the schema, and the object with the services for the resolvers of one request.
 
 `backend/app.py` fills `Services` for each caller. The methods accept the tenant of the credential. A service may be missing, as on the
-command line: a resolver takes it by `available`, which refuses the question then.
+command line. Resolvers call `available`, which then refuses the query.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ShownDatasetView(Protocol):
 
 
 class StopView(Protocol):
-    """A stop before a program: its inputs, and the outputs of the program before."""
+    """A stop before a program: the program's inputs, and the outputs of the previous program."""
 
     @property
     def job(self) -> str: ...
@@ -76,7 +76,7 @@ class CommitView(Protocol):
 
 
 class CommittedFolderView(Protocol):
-    """A folder that a commit replaced. `old` holds the old data while `state` is `done`."""
+    """A folder that a commit replaced. `old` contains the old data while `state` is `done`."""
 
     @property
     def dataset(self) -> str: ...
@@ -127,7 +127,7 @@ class DryRunView(Protocol):
 
 
 class DifferenceView(Protocol):
-    """A row that the replay changed; None on the side that has no such row."""
+    """A row that the replay changed. One side is None if the row exists on the other side only."""
 
     @property
     def dataset(self) -> str: ...
@@ -186,7 +186,7 @@ class StopAnswer:
 class ReplayOrder:
     """A request for a replay. `rows` are (file, 0-based row). `edits` are new values by column, as text; None is NULL.
 
-    `seconds` and `disk_bytes` are limits; None: there is no limit.
+    `seconds` and `disk_bytes` are limits; None means no limit.
     """
 
     kind: str = "exclusive"
@@ -203,16 +203,16 @@ class ReplayService(Protocol):
     """Runs pipelines again with other records or programs. The tenant comes from the credential."""
 
     async def start(self, tenant: str, order: ReplayOrder) -> str:
-        """Queue a replay and return its id at once."""
+        """Queue a replay, and return its id immediately."""
 
     async def dry_run(self, tenant: str, order: ReplayOrder) -> DryRunView:
-        """Return what the replay would run. Nothing runs and nothing is kept."""
+        """Return the plan of a replay. Nothing is run or stored."""
 
     async def get(self, tenant: str, identifier: str) -> ReplayView | None:
         """Return a replay, or None."""
 
     async def list(self, tenant: str, first: int) -> Sequence[ReplayView]:
-        """The latest replays, newest first."""
+        """Return the latest replays, newest first."""
 
     async def remove(self, tenant: str, identifier: str) -> ReplayView | None:
         """Delete a replay that has ended, and return it, or None."""
@@ -221,13 +221,13 @@ class ReplayService(Protocol):
         """Answer the stop at which a replay of the kind `step` waits."""
 
     async def cancel(self, tenant: str, identifier: str) -> ReplayView:
-        """Let a waiting or running replay end."""
+        """Ask a waiting or running replay to end."""
 
     async def approve(self, tenant: str, identifier: str) -> ReplayView:
         """Approve the commit of a replay, as a second person."""
 
     async def commit(self, tenant: str, identifier: str, keep_days: float) -> ReplayView:
-        """Put the outputs of a complete replay in the place of the real data, and keep the old data for some days."""
+        """Replace the real data with the outputs of a complete replay. The old data is stored for some days."""
 
     async def undo(self, tenant: str, identifier: str) -> ReplayView:
         """Put the old data of a committed replay back."""
@@ -260,16 +260,16 @@ class RecaptureService(Protocol):
     """Runs programs again for the lineage of their records. The tenant comes from the credential."""
 
     async def start(self, tenant: str, dataset: str) -> str:
-        """Queue a recapture and return its id at once."""
+        """Queue a recapture, and return its id immediately."""
 
     async def get(self, tenant: str, identifier: str) -> RecaptureView | None:
         """Return a recapture, or None."""
 
     async def list(self, tenant: str, first: int) -> Sequence[RecaptureView]:
-        """The latest, newest first."""
+        """Return the latest recaptures, newest first."""
 
     async def possible(self, tenant: str, datasets: Iterable[str]) -> Sequence[str]:
-        """The datasets for which the caller may start a recapture."""
+        """Return the datasets for which the caller may start a recapture."""
 
 
 TriggerDocument = Mapping[str, Any]
@@ -277,22 +277,22 @@ TriggerDocument = Mapping[str, Any]
 
 
 class TriggerService(Protocol):
-    """Knows and changes the triggers of a tenant. Times are ISO 8601. The caller becomes the owner of what it creates or resumes."""
+    """Reads and changes the triggers of a tenant. Times are ISO 8601. The caller owns the triggers that it creates or resumes."""
 
     async def list(self, tenant: str) -> Sequence[TriggerDocument]:
-        """The triggers by name."""
+        """Return the triggers by name."""
 
     async def get(self, tenant: str, name: str) -> TriggerDocument | None:
         """Return a trigger by name or id, or None."""
 
     async def history(self, tenant: str, name: str, *, first: int, before: str | None) -> Sequence[TriggerDocument]:
-        """Its causes, the latest first."""
+        """Return the causes of a trigger, latest first."""
 
     async def create(self, tenant: str, definition: Mapping[str, Any]) -> TriggerDocument:
         """Check and store a trigger."""
 
     async def fire(self, tenant: str, name: str, *, key: str | None) -> TriggerDocument:
-        """Fire it by hand, and return the cause."""
+        """Fire a trigger by hand, and return the cause."""
 
     async def pause(self, tenant: str, name: str, reason: str | None) -> TriggerDocument: ...
 
@@ -303,7 +303,7 @@ class TriggerService(Protocol):
     async def test(
         self, tenant: str, *, since: str, until: str | None, name: str | None, definition: Mapping[str, Any] | None
     ) -> Mapping[str, Any]:
-        """`causes`, `entries` and `notes` of a period."""
+        """Return the `causes`, `entries` and `notes` of a period of the past."""
 
 
 WorkflowDocument = Mapping[str, Any]
@@ -311,22 +311,22 @@ WorkflowDocument = Mapping[str, Any]
 
 
 class WorkflowService(Protocol):
-    """Knows and runs the workflows of a home. Times are ISO 8601."""
+    """Reads and runs the workflows of a home. Times are ISO 8601."""
 
     async def list(self, tenant: str) -> Sequence[WorkflowDocument]:
-        """The workflows by name."""
+        """Return the workflows by name."""
 
     async def get(self, tenant: str, name: str) -> WorkflowDocument | None:
         """Return a workflow, or None."""
 
     async def task_runs(self, tenant: str, name: str, first: int) -> Sequence[WorkflowDocument]:
-        """The latest runs of its tasks, newest first."""
+        """Return the latest runs of a workflow's tasks, newest first."""
 
     async def blocks(self, tenant: str, name: str, channel: str, first: int) -> Sequence[WorkflowDocument]:
-        """The latest blocks of a channel, newest first."""
+        """Return the latest blocks of a channel, newest first."""
 
     async def run(self, tenant: str, name: str, task: str | None) -> WorkflowDocument:
-        """Begin a run of a workflow or of one of its tasks, and return the workflow."""
+        """Start a run of a workflow or of one of its tasks, and return the workflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,10 +344,10 @@ class RegistrationView:
 
 
 class RegistrationService(Protocol):
-    """Knows the programs of a home."""
+    """Reads the registered programs of a home."""
 
     async def programs(self, tenant: str) -> Sequence[RegistrationView]:
-        """All of a tenant, by job."""
+        """Return all programs of a tenant, by job."""
 
 
 class TraceJobView(Protocol):
@@ -372,7 +372,7 @@ class TraceJobView(Protocol):
 
 
 class TraceJobService(Protocol):
-    """Follows large traces. Tenant and caller come from the credential."""
+    """Runs large traces as jobs. Tenant and caller come from the credential."""
 
     async def start(self, tenant: str, request: TraceRequest) -> TraceJobView:
         """Queue a job."""
@@ -385,26 +385,29 @@ class TraceJobService(Protocol):
 
 
 class DeclarationService(Protocol):
-    """Accepts declarations, and raises its refusals."""
+    """Accepts declarations, and raises an error for invalid ones."""
 
     async def declare(self, tenant: str, document: Mapping[str, Any]) -> int:
-        """Accept a document. Return its offset in the log, once it is durable."""
+        """Accept a document. Returns its offset in the log, once it is durable."""
 
 
 class AdminService(Protocol):
-    """Administers for one caller: one tenant, or all for the owner of the home. All methods may block, and raise `HeadwaterError`."""
+    """Administration for one caller: of one tenant, or of all for the owner of the home.
+
+    All methods may block, and raise `HeadwaterError`.
+    """
 
     def keys(self) -> Sequence[NamedKey]:
         """Return present and past keys, latest first."""
 
     def tenants(self) -> Sequence[Tenant]:
-        """By name."""
+        """Return the tenants by name."""
 
     def people(self) -> People:
         """Return the grants of the caller's tenant."""
 
     def create(self, wanted: KeyWanted) -> NewKey:
-        """Make a key."""
+        """Create a key."""
 
     def rotate(self, identifier: str, overlap_hours: float, days: float | None) -> NewKey:
         """Replace the key with an id."""
@@ -420,10 +423,10 @@ class AuditReader(Protocol):
         """Return the latest matching entries."""
 
     async def verify(self) -> AuditVerification:
-        """Follow the links of the latest files.
+        """Verify the links of the latest files.
 
         Raises:
-            UnavailableError: somebody else has it done just now.
+            UnavailableError: another verification is running.
         """
 
 
@@ -431,12 +434,12 @@ class News(Protocol):
     """Announces writes to the graph."""
 
     def runs(self) -> AsyncGenerator[list[str], None]:
-        """First nothing; then ids of runs that were written, of any tenant."""
+        """Yield ids of written runs of any tenant. The first yield is empty, once all later writes will be announced."""
 
 
 @dataclass(kw_only=True)
 class Services:
-    """The services for one caller. None: there is no such service here."""
+    """The services for one caller. None means that the service is missing."""
 
     replays: ReplayService | None = None
     recaptures: RecaptureService | None = None
@@ -454,7 +457,7 @@ def available(service: _S | None, name: str, hint: str = "Start the service with
     """Return a service.
 
     Raises:
-        UnsupportedError: it is missing. `name` is the subject of the message, in the plural.
+        UnsupportedError: the service is missing. `name` is the subject of the message, in the plural.
     """
     if service is None:
         raise UnsupportedError(f"{name} are not available here.", hint=hint)

@@ -1,11 +1,11 @@
 """Subscriptions over graphql-transport-ws: runs, captures, replays, recaptures, and the progress of the service.
 
-The rules are those of queries. Before each message the caller is identified again, and everything is looked up and masked for the caller's
-present rights. A message shows the present state. Of two changes in between, the first may be left out.
+The rules are those of queries. Before each message the caller is identified again, and all data is looked up and masked for the caller's
+present rights. A message shows the present state, so the first of two quick changes may be left out.
 """
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class _Identified(Protocol):
 _View = TypeVar("_View", bound=_Identified)
 _View_co = TypeVar("_View_co", bound=_Identified, covariant=True)
 
-_PAUSE = 1.0  # seconds between two looks at services that announce nothing
-_AT_ONCE = 500  # nodes in one message
-_REMEMBERED = 20_000  # nodes whose last message a subscription remembers
+_PAUSE = 1.0  # seconds between two polls of services without announcements
+_AT_ONCE = 500  # limit of nodes in one message
+_REMEMBERED = 20_000  # limit of nodes whose last state a subscription remembers
 _MOST_STATES = 20
 
 
@@ -53,7 +53,7 @@ _MOST_STATES = 20
     " and `captures` 0."
 )
 class Progress:
-    """`pending` counts log entries that the graph has not taken in yet; `captures` those that are kept."""
+    """The progress of the service. `pending` is the number of log entries that are not in the graph, `captures` of stored captures."""
 
     pending: int
     captures: int
@@ -61,8 +61,6 @@ class Progress:
 
 @strawberry.type
 class Subscription:
-    """The root of all subscriptions."""
-
     @subscription(
         "Runs that are new or say something new. First an empty list: from then on nothing is left out.",
         scope=Scope.READ,
@@ -71,7 +69,7 @@ class Subscription:
     async def runs(
         self, info: Info, job: strawberry.ID | None = UNSET, states: list[str] | None = UNSET
     ) -> AsyncGenerator[list[Node], None]:
-        """`job` is the id of the job that they are of; `states` as a run's property `state` has them."""
+        """Yield changed runs. `job` is the id of their job; `states` are values of a run's property `state`."""
         wanted = {state.upper() for state in states or ()}
         if len(wanted) > _MOST_STATES:
             raise InvalidQueryError(f"{len(wanted)} states are asked for.", field="states", hint=f"{_MOST_STATES} are the most.")
@@ -89,14 +87,13 @@ class Subscription:
         in_namespaces=True,
     )
     async def captures(self, info: Info, job: strawberry.ID | None = UNSET) -> AsyncGenerator[list[Node], None]:
-        """`job` is the id of the job that they are of."""
+        """Yield runs with a new capture. `job` is the id of their job."""
         async with aclosing(_changed(info.context, job or None, lambda node: node.properties.get("capture"))) as changes:
             async for nodes in changes:
                 yield nodes
 
     @subscription("The latest replays, each when it is new or has come further; first as they stand.", scope=Scope.READ)
     async def replays(self, info: Info, id: strawberry.ID | None = UNSET, first: int = 20) -> AsyncGenerator[list[Replay], None]:
-        """`id` for one alone."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
 
         def state_of(view: ReplayView) -> Any:
@@ -111,7 +108,6 @@ class Subscription:
 
     @subscription("The latest recaptures, each when it is new or has come further; first as they stand.", scope=Scope.READ)
     async def recaptures(self, info: Info, id: strawberry.ID | None = UNSET, first: int = 20) -> AsyncGenerator[list[Recapture], None]:
-        """`id` for one alone."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
 
         def state_of(view: RecaptureView) -> Any:
@@ -125,7 +121,6 @@ class Subscription:
 
     @subscription("How far the service has come, at once and each time that it has come further.", scope=Scope.READ, in_namespaces=True)
     async def progress(self, info: Info) -> AsyncGenerator[Progress, None]:
-        """Only the tenant's."""
         sent: Progress | None = None
         while True:
             context = info.context
@@ -164,7 +159,7 @@ async def _further(
 
 
 async def _changed(context: Context, job: str | None, state_of: Callable[[model.Node], Any]) -> AsyncGenerator[list[Node], None]:
-    """Runs for which `state_of` gives something, and something else than at the last turn."""
+    """Yield runs for which `state_of` returns a value that differs from the last one."""
     runs = available(context.services.news, "News", "Subscribe at a running service, by a WebSocket.").runs()
     known: OrderedDict[str, str] = OrderedDict()
     async with aclosing(runs) as news:
@@ -192,7 +187,6 @@ async def _is_of(context: Context, run: model.Node, job: str) -> bool:
 
 
 async def _refreshed(context: Context) -> None:
-    """Make the context that of the caller as he is now."""
     if context.renew is not None:
         context.become(await context.renew())
 

@@ -1,7 +1,4 @@
-"""Traces as jobs in the schema.
-
-For traces that are too large to be answered at once. Only the caller who started a job can see it.
-"""
+"""Traces as jobs in the schema, for traces that are too large to be answered immediately. Only the caller who started a job sees it."""
 
 from __future__ import annotations
 
@@ -15,8 +12,6 @@ from headwater.graphql.services import TraceJobView
 
 @strawberry.enum(description="How far a job has come. COMPLETE, FAILED and CANCELLED are final.")
 class TraceJobState(StrEnum):
-    """Values are those of the views."""
-
     QUEUED = "queued"
     RUNNING = "running"
     COMPLETE = "complete"
@@ -26,7 +21,7 @@ class TraceJobState(StrEnum):
 
 @strawberry.type(description="A trace that runs as a job, on the cluster that the operator of the service named where it is large.")
 class TraceJob:
-    """`progress` are lines, the earliest first; `answer` is there once it is complete."""
+    """A trace job. `progress` has lines, earliest first. `answer` is set once the job is complete."""
 
     id: strawberry.ID
     state: TraceJobState
@@ -38,7 +33,6 @@ class TraceJob:
 
     @classmethod
     def of(cls, view: TraceJobView) -> TraceJob:
-        """The job as it stands."""
         answer, request = view.answer, view.request
         return cls(
             id=strawberry.ID(view.id),

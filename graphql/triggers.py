@@ -1,10 +1,10 @@
-"""Triggers in the schema: what the service does by itself, its causes and their outcomes.
+"""Triggers in the schema, with their causes and executions.
 
-Predicates may hold values of records, so they are shown only to callers who may see values.
+Predicates may contain values of records, so they are shown only to callers who may see values.
 """
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ from headwater.graphql.types import Info
 
 @strawberry.enum(description="PAUSED by a person; STOPPED because its owner may not do it any more. Only ACTIVE triggers fire.")
 class TriggerState(StrEnum):
-    """Values are those of the documents."""
-
     ACTIVE = "active"
     PAUSED = "paused"
     STOPPED = "stopped"
@@ -37,16 +35,12 @@ class TriggerState(StrEnum):
     description="What became of a cause. SKIPPED: a limit, the owner's rights or a missed time forbade it; `reason` says which."
 )
 class CauseOutcome(StrEnum):
-    """Values are those of the documents."""
-
     FIRED = "fired"
     SKIPPED = "skipped"
 
 
 @strawberry.enum(description="INTERRUPTED: the process that ran it ended, and it may not run again. The last three are final.")
 class ExecutionState(StrEnum):
-    """Values are those of the documents."""
-
     WAITING = "waiting"
     RUNNING = "running"
     COMPLETE = "complete"
@@ -56,8 +50,6 @@ class ExecutionState(StrEnum):
 
 @strawberry.type(description="One run of a trigger's action. `attempts` counts its starts.")
 class TriggerExecution:
-    """`result` and `error` are texts for people."""
-
     id: strawberry.ID
     state: ExecutionState
     attempts: int
@@ -69,7 +61,6 @@ class TriggerExecution:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> TriggerExecution:
-        """The execution in a document."""
         return cls(
             id=strawberry.ID(document["id"]), state=ExecutionState(document["state"]), attempts=document["attempt"],
             created_at=document["created_at"], started_at=document["started_at"], ended_at=document["ended_at"],
@@ -79,7 +70,7 @@ class TriggerExecution:
 
 @strawberry.type(description="What made a trigger fire, or would have. Each cause fires once.")
 class TriggerCause:
-    """`depth` counts the causes of its chain. `facts` are what fulfilled the condition, with kind, subject, id and time."""
+    """A cause of a trigger. `depth` counts the causes in its chain. `facts` fulfilled the condition."""
 
     id: str
     at: str
@@ -91,7 +82,6 @@ class TriggerCause:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> TriggerCause:
-        """The cause in a document."""
         execution = document["execution"]
         return cls(
             id=document["cause"], at=document["at"], outcome=CauseOutcome(document["outcome"]), reason=document["reason"],
@@ -101,7 +91,7 @@ class TriggerCause:
 
 @strawberry.type(description="Something that the service does when something happens. `condition` and `action` are sentences.")
 class Trigger:
-    """`definition` is what `createTrigger` takes, with ids in the place of names."""
+    """A trigger. `definition` has the form of `createTrigger`, with ids instead of names."""
 
     id: strawberry.ID
     name: str
@@ -124,7 +114,6 @@ class Trigger:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Trigger:
-        """The trigger in a document."""
         return cls(
             id=strawberry.ID(document["id"]), name=document["name"], state=TriggerState(document["state"]), reason=document["reason"],
             condition=document["condition"], action=document["action"], owner=document["owner"], created_at=document["created_at"],
@@ -134,8 +123,6 @@ class Trigger:
 
 @strawberry.type(description="When a trigger would have fired in a period. `entries` of the log were read; `notes` say what is not known.")
 class TriggerRehearsal:
-    """Causes are in the order of their times."""
-
     causes: list[TriggerCause]
     entries: int
     notes: list[str]
@@ -143,17 +130,13 @@ class TriggerRehearsal:
 
 @strawberry.type
 class TriggerQuery:
-    """The part of the root about triggers."""
-
     @query("The triggers by name.", scope=Scope.READ, costly=False)
     async def triggers(self, info: Info) -> list[Trigger]:
-        """All of the tenant."""
         service = available(info.context.services.triggers, "Triggers")
         return [Trigger.of(one) for one in await service.list(info.context.tenant)]
 
     @query("A trigger by its name or id; null if there is none.", scope=Scope.READ, costly=False)
     async def trigger(self, info: Info, name: str) -> Trigger | None:
-        """One trigger."""
         found = await available(info.context.services.triggers, "Triggers").get(info.context.tenant, name)
         return Trigger.of(found) if found is not None else None
 
@@ -165,7 +148,7 @@ class TriggerQuery:
     async def test_trigger(
         self, info: Info, since: str, until: str | None = UNSET, name: str | None = UNSET, definition: JSON | None = UNSET
     ) -> TriggerRehearsal:
-        """Either `name` or `definition`."""
+        """Return when a trigger would have fired. Exactly one of `name` and `definition` must be given."""
         if bool(name) == bool(definition):
             raise InvalidQueryError("Either name or definition is needed.", field="name", hint="Name a trigger, or describe one.")
         service = available(info.context.services.triggers, "Triggers")
@@ -180,41 +163,35 @@ class TriggerQuery:
 
 @strawberry.type
 class TriggerMutation:
-    """The part of the root that changes triggers."""
-
     @mutation(
         "Create a trigger of {name, when, do, limits}; docs/guide/triggers.md lists the parts. Its owner is the caller.",
         scope=Scope.REPLAY,
         costly=True,
     )
     async def create_trigger(self, info: Info, definition: JSON) -> Trigger:
-        """Earlier events do not fire it."""
+        """Create a trigger. Earlier events do not fire it."""
         stated = _object(definition) or {}
         async with info.context.audited("trigger.create", str(stated.get("name"))[:200], changes=True):
             return Trigger.of(await available(info.context.services.triggers, "Triggers").create(info.context.tenant, stated))
 
     @mutation("Fire a trigger by hand, whatever its condition. A key fires it once.", scope=Scope.REPLAY, costly=False)
     async def fire_trigger(self, info: Info, name: str, key: str | None = UNSET) -> TriggerCause:
-        """The cause, whose execution waits."""
         async with info.context.audited("trigger.fire_by_hand", name, changes=True):
             service = available(info.context.services.triggers, "Triggers")
             return TriggerCause.of(await service.fire(info.context.tenant, name, key=key or None))
 
     @mutation("Pause a trigger. Events until it is resumed do not fire it.", scope=Scope.REPLAY, costly=False)
     async def pause_trigger(self, info: Info, name: str, reason: str | None = UNSET) -> Trigger:
-        """The trigger as it is then."""
         async with info.context.audited("trigger.pause", name, changes=True):
             return Trigger.of(await available(info.context.services.triggers, "Triggers").pause(info.context.tenant, name, reason or None))
 
     @mutation("Start a paused or stopped trigger again. Its owner is the caller from then on.", scope=Scope.REPLAY, costly=False)
     async def resume_trigger(self, info: Info, name: str) -> Trigger:
-        """The trigger as it is then."""
         async with info.context.audited("trigger.resume", name, changes=True):
             return Trigger.of(await available(info.context.services.triggers, "Triggers").resume(info.context.tenant, name))
 
     @mutation("Remove a trigger with its history.", scope=Scope.REPLAY, costly=False)
     async def remove_trigger(self, info: Info, name: str) -> Trigger:
-        """The trigger as it was."""
         async with info.context.audited("trigger.remove", name, changes=True):
             return Trigger.of(await available(info.context.services.triggers, "Triggers").remove(info.context.tenant, name))
 

@@ -1,7 +1,10 @@
-"""The types of the graph, each a view of a domain object. Fields with a query of their own (containers, names) run it if selected."""
+"""The types of the graph in the schema, each a view of a domain object.
+
+Fields that need a query (containers, names) run it only if selected.
+"""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from headwater.graphql.loaders import ChildrenKey
 
 Info = strawberry.Info[Context, None]
 
-_GIVEN_UP = frozenset({EdgeKind.READS, EdgeKind.WRITES, EdgeKind.ACCESSES})  # flows that a job states again with each run
+_GIVEN_UP = frozenset({EdgeKind.READS, EdgeKind.WRITES, EdgeKind.ACCESSES})  # flows that each run of a job states again
 
 strawberry.enum(NodeKind, description="A level of one of the two containment hierarchies: data and actors.")
 strawberry.enum(EdgeKind, description="CONTAINS joins a container and its child; the others are flows of data.")
@@ -30,7 +33,7 @@ strawberry.enum(Direction, description="UPSTREAM is where data came from, DOWNST
 
 @strawberry.type(description="A container of data or of actors, at any level.")
 class Node:
-    """`name` is what people read; `properties` are JSON values."""
+    """A node. `name` is for people; `properties` are JSON values."""
 
     id: strawberry.ID
     kind: NodeKind
@@ -39,12 +42,10 @@ class Node:
 
     @classmethod
     def of(cls, node: model.Node) -> Node:
-        """The view of a node."""
         return cls(id=strawberry.ID(node.id), kind=node.kind, name=node.name, node=node)
 
     @strawberry.field
     def properties(self, info: Info) -> JSON:
-        """Read only when asked for: a dataset's are a kilobyte of JSON."""
         return JSON(info.context.properties(self.node))
 
     @strawberry.field(description="Owners, tags, terms and other descriptions that users and producers stated.")
@@ -59,12 +60,10 @@ class Node:
         description="Of a dataset or a version: whether every run failed that was to write it, so that nothing is known to be there."
     )
     async def unwritten(self, info: Info) -> bool:
-        """One question for all nodes of a level."""
         return self.kind in (NodeKind.DATASET, NodeKind.VERSION) and await info.context.loaders.unwritten.load(self.id)
 
     @strawberry.field(description="The containers of this node, innermost first.")
     async def containers(self, info: Info) -> list[Node]:
-        """One query for all nodes of a level."""
         return [Node.of(node) for node in await info.context.loaders.containers.load(self.id)]
 
     @strawberry.field(description="The direct children of this node, by name.")
@@ -79,7 +78,10 @@ def _stated(root: Edge, info: Info) -> JSON:
 
 @strawberry.type(description="A link, in the direction in which data flows. `first` and `last` are when it was stated, and by which run.")
 class Edge:
-    """One exists for each source, destination and kind. `first` and `last` are the times and runs of its first and last statement."""
+    """An edge.
+
+    There is one for each source, destination and kind. `first` and `last` are the times and runs of its first and last statement.
+    """
 
     src: strawberry.ID
     dst: strawberry.ID
@@ -93,18 +95,16 @@ class Edge:
         description="Whether the edge is a former flow: a later run of its job stated flows on the same side (reads or writes) without it."
     )
     async def former(self, info: Info) -> bool:
-        """One query for all edges of a level."""
         return self.kind in _GIVEN_UP and await info.context.loaders.former.load((self.src, self.dst, self.kind))
 
     @classmethod
     def of(cls, edge: model.Edge) -> Edge:
-        """The view of an edge."""
         return cls(src=strawberry.ID(edge.src), dst=strawberry.ID(edge.dst), kind=edge.kind, edge=edge, first=edge.first, last=edge.last)
 
 
 @strawberry.type(description="One page of nodes. `cursor` fetches the next one; null: this was the last.")
 class NodePage:
-    """`total` counts all pages."""
+    """A page of nodes. `total` counts the nodes of all pages."""
 
     nodes: list[Node]
     cursor: str | None
@@ -112,7 +112,6 @@ class NodePage:
 
     @classmethod
     def of(cls, page: Page) -> NodePage:
-        """The view of a page."""
         return cls(nodes=[Node.of(node) for node in page.nodes], cursor=page.cursor, total=page.total)
 
 
@@ -121,7 +120,7 @@ class NodePage:
     " lies in namespaces that the caller may not read."
 )
 class LineageGraph:
-    """Nothing is cut silently."""
+    """A part of the graph. If nodes are left out, `truncated` or `hidden` shows it."""
 
     nodes: list[Node]
     edges: list[Edge]
@@ -130,7 +129,6 @@ class LineageGraph:
 
     @classmethod
     def of(cls, graph: Subgraph) -> LineageGraph:
-        """The view of a subgraph."""
         return cls(
             nodes=[Node.of(node) for node in graph.nodes], edges=[Edge.of(edge) for edge in graph.edges], truncated=graph.truncated,
             hidden=graph.hidden,
@@ -142,7 +140,7 @@ class LineageGraph:
     " namespaces `pending` is 1 where any wait, `captures` is 0, and `nodes` are those whose ids name one."
 )
 class Service:
-    """Counts of the caller's tenant."""
+    """The state of the service, with counts of the caller's tenant."""
 
     version: str
     store: str

@@ -1,7 +1,7 @@
-"""Values of records as JSON that every client reads alike.
+"""Converts values of records to JSON that every client reads in the same way.
 
 JavaScript rounds integers beyond 2^53. JSON has no NaN, infinity, decimal, time or bytes. These values become text, so that the shown
-value is the stored one.
+value equals the stored one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _EXACT = 2**53
 
 
 def to_json(value: Any) -> Any:
-    """`value` as JSON; nested lists, rows and maps alike."""
+    """Convert a value to JSON, including nested lists, rows and maps."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):

@@ -1,7 +1,7 @@
 """The types of a difference between two versions of a dataset, in the schema."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ strawberry.enum(domain.Change, description="CHANGED: a record of the same key ha
     description="A record of one version. `values` follow the columns. A trace by file, row and `asOf` of the version shows its lineage."
 )
 class DiffRecord:
-    """`run` wrote the file, if it is known."""
+    """A record of one version. `run` is the run that wrote its file, if known."""
 
     file: str
     row: RowNumber
@@ -29,14 +29,13 @@ class DiffRecord:
 
     @classmethod
     def of(cls, record: domain.DiffRecord) -> DiffRecord:
-        """The record as the schema shows it."""
         run = strawberry.ID(record.run) if record.run else None
         return cls(file=record.file, row=RowNumber(record.row), line=record.line, values=JSON(list(record.values)), run=run)
 
 
 @strawberry.type(description="A record that differs: `before` is null for an added record, `after` for a removed one.")
 class RecordChange:
-    """Both are there for a changed record."""
+    """A changed record. `before` and `after` are both set if the record is in both versions."""
 
     change: domain.Change
     before: DiffRecord | None
@@ -44,14 +43,13 @@ class RecordChange:
 
     @classmethod
     def of(cls, entry: domain.RecordChange) -> RecordChange:
-        """The change as the schema shows it."""
         before, after = (DiffRecord.of(record) if record else None for record in (entry.before, entry.after))
         return cls(change=entry.change, before=before, after=after)
 
 
 @strawberry.type(description="A compared version. `asOf` names it for traces, null for the files as they are now.")
 class DiffSide:
-    """`runs` wrote it, the latest first."""
+    """One of the two versions. `runs` wrote it, latest first."""
 
     name: str
     as_of: str | None
@@ -60,13 +58,12 @@ class DiffSide:
 
     @classmethod
     def of(cls, side: domain.DiffSide) -> DiffSide:
-        """The version as the schema shows it."""
         return cls(name=side.name, as_of=side.as_of, at=side.at, runs=[strawberry.ID(run) for run in side.runs])
 
 
 @strawberry.type(description="A page of the records in which two versions differ. `total` counts the entries of the requested kinds.")
 class VersionDiff:
-    """`exact` is false if a version may have had other records, for the reasons in `incomplete`."""
+    """The difference. `exact` is false if a version may have had other records, for the reasons in `incomplete`."""
 
     dataset: strawberry.ID
     before: DiffSide
@@ -84,7 +81,6 @@ class VersionDiff:
 
     @classmethod
     def of(cls, diff: domain.VersionDiff) -> VersionDiff:
-        """The difference as the schema shows it."""
         return cls(
             dataset=strawberry.ID(diff.dataset),
             before=DiffSide.of(diff.before),

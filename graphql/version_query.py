@@ -1,7 +1,7 @@
-"""Blocks, consumers and differences of versions of a dataset, through the schema."""
+"""Blocks, consumers and differences of versions of a dataset, in the schema."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ strawberry.enum(domain.ConsumptionMode, description="ALL: a job reads the whole 
 
 @strawberry.type(description="What one run wrote to a dataset. `sequence` counts the blocks of a dataset from 1, in the order of commits.")
 class Block:
-    """`hasRecords`: record lineage of the block was captured."""
+    """A block of a dataset. `hasRecords` is true if record lineage of the block was captured."""
 
     sequence: int
     version: strawberry.ID
@@ -37,7 +37,6 @@ class Block:
 
     @classmethod
     def of(cls, block: domain.Block) -> Block:
-        """The block as the schema shows it."""
         return cls(
             sequence=block.sequence,
             version=strawberry.ID(block.version),
@@ -54,7 +53,7 @@ class Block:
 
 @strawberry.type(description="Blocks of a dataset, the latest first. `before` fetches the next page; null on the last one.")
 class BlockPage:
-    """`total` counts all blocks of the dataset."""
+    """A page of blocks. `total` counts all blocks of the dataset."""
 
     blocks: list[Block]
     total: int
@@ -65,7 +64,7 @@ class BlockPage:
     description="A job that reads a dataset, and how far. `cursor` is the highest sequence that one of its completed runs read."
 )
 class Consumer:
-    """`cursor` is null if no completed run is known among the latest. `unreadRows` is null if the rows of an unread block are not known."""
+    """A job that reads a dataset. `cursor` is null if none of its latest runs completed. `unreadRows` is null if unknown."""
 
     job: Node
     run: strawberry.ID | None = strawberry.field(description="The run that set the cursor.")
@@ -79,11 +78,9 @@ class Consumer:
 
 @strawberry.type
 class VersionQuery:
-    """The part of the root about versions."""
-
     @query("The blocks of a dataset, the latest first.", scope=Scope.READ, costly=True, in_namespaces=True)
     async def blocks(self, info: Info, dataset: strawberry.ID, first: int = 20, before: int | None = UNSET) -> BlockPage:
-        """One page of blocks whose sequence is below `before`."""
+        """Return a page of blocks whose sequence is below `before`."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
         blocks = await domain.list_blocks(info.context.graph, info.context.tenant, dataset)
         older = [block for block in reversed(blocks) if not before or block.sequence < before]
@@ -97,7 +94,7 @@ class VersionQuery:
 
     @query("The jobs that read a dataset, the one that is furthest behind first.", scope=Scope.READ, costly=True, in_namespaces=True)
     async def consumers(self, info: Info, dataset: strawberry.ID) -> list[Consumer]:
-        """At most 1,000 jobs."""
+        """Return the consumers, at most 1,000."""
         context = info.context
         consumers = await domain.list_consumers(context.graph, context.tenant, dataset)
         context.loaders.budget.spend(len(consumers))

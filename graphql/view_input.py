@@ -1,7 +1,7 @@
-"""The parameters of a view in the schema: focus, direction, levels, masks, time."""
+"""The input types of a view in the schema: focus, direction, levels, masks, time."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_EDGES = 200_000
 
 @strawberry.input(description="Hides nodes that have one of the values; `negated`: those that have none of them.")
 class MaskInput:
-    """A kind is that of the node itself; all others hold for what a container holds, too."""
+    """A mask. A mask by kind applies to the node itself; all other masks also apply to the content of a container."""
 
     by: domain.MaskBy
     values: list[str]
@@ -28,7 +28,7 @@ class MaskInput:
 
 @strawberry.input(description="A container whose inside is shown at a level of its own, finer than the rest.")
 class OpenInput:
-    """A dataset opened to COLUMN, a pipeline to JOB, a platform to DATASET."""
+    """A container to open: a dataset to COLUMN, a pipeline to JOB, a platform to DATASET."""
 
     id: strawberry.ID
     level: NodeKind
@@ -36,7 +36,7 @@ class OpenInput:
 
 @strawberry.input(description="Keeps what lies on a way between a node of `from` and one of `to`, in either direction.")
 class BetweenInput:
-    """Ends may be containers."""
+    """The two ends of a view between nodes. An end may be a container."""
 
     from_: list[strawberry.ID] = strawberry.field(name="from")
     to: list[strawberry.ID]
@@ -44,7 +44,7 @@ class BetweenInput:
 
 @strawberry.input(description="A view: focus, direction, levels, masks and time.")
 class ViewInput:
-    """See docs/guide/views.md for what each means, and the laws."""
+    """The parameters of a view. docs/guide/views.md explains them and the laws."""
 
     focus: list[strawberry.ID] = strawberry.field(default_factory=list)
     direction: Direction = Direction.BOTH
@@ -60,7 +60,7 @@ class ViewInput:
     until: str | None = None
 
     def request(self, *, first: int = MAX_NODES, edges: int = MAX_EDGES, after: str | None = None) -> domain.ViewRequest:
-        """As the domain takes it."""
+        """Convert the parameters to a request of the domain."""
         return domain.ViewRequest(
             focus=tuple(self.focus),
             direction=self.direction,

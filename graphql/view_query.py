@@ -1,7 +1,7 @@
-"""The questions of views, lists and columns. Each checks its bounds, asks the domain, and wraps the answer."""
+"""The GraphQL queries for views, lists and columns. Each checks its limits, queries the domain, and converts the answer."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from headwater.graphql.view_types import LineageView, LinkMembers, ViewDifferenc
 
 @strawberry.type
 class ViewQuery:
-    """The questions of views; the root query inherits them."""
-
     @query(
         "Lineage around a focus, zoomed to levels and masked; zooming and masking never change which nodes lead to which.",
         scope=Scope.READ,
@@ -40,13 +38,12 @@ class ViewQuery:
     async def view_link(
         self, info: Info, view: ViewInput, src: strawberry.ID, dst: strawberry.ID, first: int = 100, after: str | None = UNSET
     ) -> LinkMembers:
-        """One page of pairs."""
         made = await domain.view(info.context.graph, info.context.tenant, await with_ids(info, view.request()))
         return await LinkMembers.of(info, made, src, dst, first, after or None)
 
     @query("What changed in a view between two instants.", scope=Scope.READ, costly=True, in_namespaces=True)
     async def view_difference(self, info: Info, view: ViewInput, before: str, after: str) -> ViewDifference:
-        """The view's own time is not used."""
+        """Compare a view at two times. The view's own time is ignored."""
         return await ViewDifference.of(info, await with_ids(info, view.request()), before, after)
 
     @query(
@@ -65,7 +62,7 @@ class ViewQuery:
         first: int = 100,
         after: str | None = UNSET,
     ) -> ImpactPage:
-        """The impact of `records` if they are given."""
+        """Return the impact of nodes, or of `records` if they are given."""
         return await impact_page(info, list(focus or ()), records or None, direction, depth, first, after or None)
 
     @query(
@@ -77,7 +74,7 @@ class ViewQuery:
     async def field_access(
         self, info: Info, column: strawberry.ID, since: str | None = UNSET, until: str | None = UNSET
     ) -> list[FieldAccess]:
-        """Instants are ISO 8601."""
+        """Return the accesses to a column. Instants are ISO 8601."""
         named = await id_of(info, column)
         found = await domain.field_access(info.context.graph, info.context.tenant, named, since=since or None, until=until or None)
         return [FieldAccess.of(access) for access in found]
@@ -91,7 +88,7 @@ class ViewQuery:
     async def field_lineage(
         self, info: Info, column: strawberry.ID, direction: Direction = Direction.UPSTREAM, detailed: bool = False, depth: int = 50
     ) -> FieldLineage:
-        """Upstream: what it is made of; downstream: what is made of it."""
+        """Return the lineage of a column. Upstream are its sources, downstream the columns that derive from it."""
         hops = bounded(depth, "depth", low=1, high=MAX_HOPS)
         named = await id_of(info, column)
         found = await domain.field_lineage(

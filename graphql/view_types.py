@@ -1,7 +1,10 @@
-"""The answers of views and of their differences. The logic is in `graph/views`; what costs more than the view waits until asked for."""
+"""The answers of views and of their differences, in the schema.
+
+The logic is in `graph/views`; expensive parts are computed only if selected.
+"""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from headwater.graphql.types import Info, Node
 
 @strawberry.type(description="A visible node. `members` are the nodes below it that take part; `distance` is that of the nearest, in hops.")
 class ViewNode:
-    """`upstream` and `downstream` are exact: a member really leads to the focus, or is led to."""
+    """A node in a view. `upstream` and `downstream` are exact: a member of the node really leads to the focus, or the focus to it."""
 
     node: Node
     distance: int
@@ -30,13 +33,12 @@ class ViewNode:
         description="Whether all data that enters the node leaves it by every link. A path through such nodes is a path of data."
     )
     async def wholly(self) -> bool:
-        """Worked out only when asked for."""
         return self.made.wholly(self.node.id)
 
 
 @strawberry.type(description="Two members that a link joins.")
 class MemberPair:
-    """A node that is its own only member stands for itself."""
+    """A flow between two members. A node without members is its own member."""
 
     src: strawberry.ID
     dst: strawberry.ID
@@ -44,7 +46,7 @@ class MemberPair:
 
 @strawberry.type(description="The members of a link. `withheld` counts the masked nodes that the asker may not know.")
 class LinkMembers:
-    """One page of pairs, and as many of the masked nodes; `maskedTotal` counts those of the whole link."""
+    """A page of the flows behind a link, and as many masked nodes. `maskedTotal` counts the masked nodes of the whole link."""
 
     pairs: list[MemberPair]
     total: int
@@ -55,7 +57,6 @@ class LinkMembers:
 
     @classmethod
     async def of(cls, info: Info, made: domain.View, src: str, dst: str, first: int, after: str | None) -> LinkMembers:
-        """The members of one link of a view."""
         found = await made.members(src, dst, first=bounded(first, "first", low=1, high=MAX_PAGE), after=after)
         info.context.loaders.budget.spend(len(found.pairs) + len(found.masked))
         return cls(
@@ -70,7 +71,7 @@ class LinkMembers:
 
 @strawberry.type(description="A link: `weight` flows out of `src` arrive at `dst`, directly or via masked nodes. `via` null: not counted.")
 class ViewEdge:
-    """`direct`: one of the flows passes nothing that is masked."""
+    """A link in a view. `direct` is true if one of its flows passes no masked node."""
 
     src: strawberry.ID
     dst: strawberry.ID
@@ -84,18 +85,16 @@ class ViewEdge:
         " same side without it. False in a view as of an instant."
     )
     async def former(self) -> bool:
-        """Computed for all links of the view together, if it is requested."""
         return (self.src, self.dst) in await self.made.former()
 
     @strawberry.field(description="The members that the link joins, and the masked nodes between.")
     async def members(self, info: Info, first: int = 100, after: str | None = UNSET) -> LinkMembers:
-        """Worked out only when asked for."""
         return await LinkMembers.of(info, self.made, self.src, self.dst, first, after or None)
 
 
 @strawberry.type(description="Counts of the whole view, not of the page. `beyond`: nodes one hop further than depth or limit allowed.")
 class ViewTotals:
-    """`reached` counts what the view was computed on."""
+    """Totals of a view. `reached` counts the nodes from which the view was computed."""
 
     nodes: int
     edges: int
@@ -106,7 +105,7 @@ class ViewTotals:
 
 @strawberry.type(description="The levels that a lineage has, outermost first.")
 class ViewLevels:
-    """Any other level is refused."""
+    """The levels of a view. Any other level is refused."""
 
     data: list[NodeKind]
     actors: list[NodeKind]
@@ -116,7 +115,7 @@ class ViewLevels:
     description="Lineage around a focus, at levels, masked. Pages follow by `cursor`, nearest nodes first, with links to those before."
 )
 class LineageView:
-    """Nothing is cut silently: totals are of the whole, and `notes` say what is overstated or lacking."""
+    """A view. Totals cover the whole view, and `notes` name overstated or missing parts."""
 
     nodes: list[ViewNode]
     edges: list[ViewEdge]
@@ -127,13 +126,11 @@ class LineageView:
 
     @strawberry.field(description="The levels that can be chosen.")
     async def levels(self) -> ViewLevels:
-        """Worked out only when asked for."""
         found = await self.made.levels()
         return ViewLevels(data=list(found.data), actors=list(found.actors))
 
     @classmethod
     async def of(cls, info: Info, request: domain.ViewRequest) -> LineageView:
-        """The view of a view."""
         made = await domain.view(info.context.graph, info.context.tenant, request)
         nodes, edges = await made.nodes(), made.edges()
         info.context.loaders.budget.spend(len(nodes))
@@ -173,7 +170,7 @@ class LineageView:
     description="The difference of a view between two instants: added and removed nodes and links. `kept` counts the links in both."
 )
 class ViewDifference:
-    """Instants are ISO 8601, UTC."""
+    """The difference of a view between two instants (ISO 8601, UTC)."""
 
     before: str
     after: str
@@ -186,7 +183,6 @@ class ViewDifference:
 
     @classmethod
     async def of(cls, info: Info, request: domain.ViewRequest, before: str, after: str) -> ViewDifference:
-        """The view of a difference."""
         found = await domain.difference(info.context.graph, info.context.tenant, request, before=before, after=after)
         info.context.loaders.budget.spend(len(found.nodes_added) + len(found.nodes_removed))
         return cls(

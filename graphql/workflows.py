@@ -1,7 +1,7 @@
 """Workflows in the schema: the state of their channels and tasks, and a run on demand."""
 
 # mypy: disable-error-code="untyped-decorator"
-# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from headwater.graphql.types import Info
 
 @strawberry.enum(description="COMMITTED: the run counts, and its blocks are being moved to their channels. A FAILED run changed nothing.")
 class WorkflowRunState(StrEnum):
-    """Values are those of the documents."""
-
     RUNNING = "running"
     COMMITTED = "committed"
     COMPLETE = "complete"
@@ -31,8 +29,6 @@ class WorkflowRunState(StrEnum):
 
 @strawberry.enum(description="The part of a channel that a task reads: its current version, the blocks after the cursor, or those before.")
 class WorkflowConsumption(StrEnum):
-    """Values are those of the documents."""
-
     ALL = "all"
     NEW = "new"
     OLD = "old"
@@ -40,15 +36,13 @@ class WorkflowConsumption(StrEnum):
 
 @strawberry.enum(description="A BASE replaces the content of its channel, a DELTA adds to it.")
 class WorkflowProduction(StrEnum):
-    """Values are those of the documents."""
-
     BASE = "base"
     DELTA = "delta"
 
 
 @strawberry.type(description="A block of a channel. `run` is the id of the run that wrote it; null for a source.")
 class WorkflowBlock:
-    """`number` counts the blocks of a channel from 1."""
+    """A block of a channel. `number` counts the blocks of a channel from 1."""
 
     number: int
     mode: WorkflowProduction
@@ -57,13 +51,12 @@ class WorkflowBlock:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> WorkflowBlock:
-        """The block in a document."""
         return cls(number=document["number"], mode=WorkflowProduction(document["mode"]), run=document["run"], at=document["at"])
 
 
 @strawberry.type(description="A folder of blocks. A channel without a writer is a source, and files that arrive there make its blocks.")
 class WorkflowChannel:
-    """`dataset` is the id of its node."""
+    """A channel of a workflow. `dataset` is the id of its node."""
 
     workflow: strawberry.Private[str]
     name: str
@@ -75,14 +68,12 @@ class WorkflowChannel:
 
     @strawberry.field(description="Its blocks, the latest first, also those that a base replaced.", metadata=COSTLY)
     async def blocks(self, info: Info, first: int = 10) -> list[WorkflowBlock]:
-        """The latest."""
         service = available(info.context.services.workflows, "Workflows")
         most = bounded(first, "first", low=1, high=MAX_PAGE)
         return [WorkflowBlock.of(one) for one in await service.blocks(info.context.tenant, self.workflow, self.name, most)]
 
     @classmethod
     def of(cls, document: Mapping[str, Any], workflow: str) -> WorkflowChannel:
-        """The channel in a document."""
         return cls(
             workflow=workflow, name=document["name"], path=document["path"], dataset=strawberry.ID(document["dataset"]),
             writer=document["writer"], current_blocks=document["current_blocks"], last_block=document["last_block"],
@@ -91,7 +82,7 @@ class WorkflowChannel:
 
 @strawberry.type(description="A channel that a task reads. `cursor` is the last block that a successful run has read.")
 class WorkflowInput:
-    """`unread` counts blocks of the current version."""
+    """An input of a task. `unread` counts unread blocks of the current version."""
 
     channel: str
     mode: WorkflowConsumption
@@ -101,8 +92,6 @@ class WorkflowInput:
 
 @strawberry.type(description="A channel that a task writes.")
 class WorkflowOutput:
-    """`last_block` is the number of its latest block."""
-
     channel: str
     mode: WorkflowProduction
     last_block: int | None
@@ -110,7 +99,7 @@ class WorkflowOutput:
 
 @strawberry.type(description="A registered program with its channels, and the outcome of its last run.")
 class WorkflowTask:
-    """`state` is null if it never ran."""
+    """A task with its last run. `state` is null if the task never ran."""
 
     name: str
     program: str
@@ -123,7 +112,6 @@ class WorkflowTask:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> WorkflowTask:
-        """The task in a document."""
         state = document["state"]
         return cls(
             name=document["name"], program=document["program"], state=WorkflowRunState(state) if state else None,
@@ -141,8 +129,6 @@ class WorkflowTask:
 
 @strawberry.type(description="The numbers of the blocks of a channel that a run read.")
 class WorkflowReading:
-    """In one mode."""
-
     channel: str
     mode: WorkflowConsumption
     blocks: list[int]
@@ -150,7 +136,7 @@ class WorkflowReading:
 
 @strawberry.type(description="A run of a task.")
 class WorkflowRun:
-    """Times are ISO 8601."""
+    """A run of a task. Times are ISO 8601."""
 
     id: strawberry.ID
     task: str
@@ -162,7 +148,6 @@ class WorkflowRun:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> WorkflowRun:
-        """The run in a document."""
         return cls(
             id=strawberry.ID(document["id"]), task=document["task"], state=WorkflowRunState(document["state"]),
             started_at=document["started_at"], ended_at=document["ended_at"], error=document["error"],
@@ -175,8 +160,6 @@ class WorkflowRun:
 
 @strawberry.type(description="Registered programs that read and write channels block by block, in the order in which they run.")
 class Workflow:
-    """See docs/guide/workflows.md."""
-
     name: str
     applied_at: str
     is_running: bool
@@ -186,14 +169,12 @@ class Workflow:
 
     @strawberry.field(description="The runs of its tasks, the latest first.", metadata=COSTLY)
     async def runs(self, info: Info, first: int = 10) -> list[WorkflowRun]:
-        """The latest."""
         service = available(info.context.services.workflows, "Workflows")
         most = bounded(first, "first", low=1, high=MAX_PAGE)
         return [WorkflowRun.of(one) for one in await service.task_runs(info.context.tenant, self.name, most)]
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Workflow:
-        """The workflow in a document."""
         name = document["name"]
         return cls(
             name=name, applied_at=document["applied_at"], is_running=document["is_running"], problem=document["problem"],
@@ -204,32 +185,26 @@ class Workflow:
 
 @strawberry.type
 class WorkflowQuery:
-    """The part of the root about workflows."""
-
     @query("The workflows that are applied on the home, by name.", scope=Scope.READ, costly=True)
     async def workflows(self, info: Info) -> list[Workflow]:
-        """Of the default tenant."""
         service = available(info.context.services.workflows, "Workflows")
         return [Workflow.of(one) for one in await service.list(info.context.tenant)]
 
     @query("A workflow by its name; null if there is none.", scope=Scope.READ, costly=True)
     async def workflow(self, info: Info, name: str) -> Workflow | None:
-        """One workflow."""
         found = await available(info.context.services.workflows, "Workflows").get(info.context.tenant, name)
         return Workflow.of(found) if found is not None else None
 
 
 @strawberry.type
 class WorkflowMutation:
-    """The part of the root that runs workflows."""
-
     @mutation(
         "Begin a run of a workflow, or of one of its tasks. The answer is its state then; ask `workflow` for the outcome.",
         scope=Scope.REPLAY,
         costly=True,
     )
     async def run_workflow(self, info: Info, name: str, task: str | None = UNSET) -> Workflow:
-        """The run goes on in the background."""
+        """Start a run, which continues in the background."""
         async with info.context.audited("workflow.run", name, changes=True):
             service = available(info.context.services.workflows, "Workflows")
             return Workflow.of(await service.run(info.context.tenant, name, task or None))

@@ -1,8 +1,8 @@
-"""Log entry → graph batch: the statements of an OpenLineage event, a capture's manifest or a declaration, as nodes and edges.
+"""Projects a log entry to a graph batch: the statements of an event, a capture's manifest or a declaration become nodes and edges.
 
-For the projector, which folds the log into a store, and for rebuilding a graph. A projection is a pure function of one entry. So entries
-may come late, twice or in any order, and the graph ends the same. `link_versions` adds links that need two entries (this run read the files
-that that run wrote). Nothing in an entry is dropped: an unknown facet is a property like the others.
+The projector uses it, and the rebuild of a graph. A projection is a pure function of one entry. Entries
+may arrive late, twice or in any order, and the resulting graph is the same. `link_versions` adds links that need two entries (one run read
+the files that another run wrote). No part of an entry is dropped: an unknown facet becomes a property like the others.
 """
 
 from headwater.backend.projection.capture import WrittenFile, capture_stamp, project_capture

@@ -1,7 +1,7 @@
-"""The facet `headwater_actor` of a job → graph: the type of an actor, the declared types, its containers, and the actors that it feeds.
+"""Projects the facet `headwater_actor` of a job: an actor's type, declared types, its containers, and the actors that it feeds.
 
-It comes from a stranger's program, with the event. So it may state only a limited number of types, containers of this job, and links that
-begin or end at it. A malformed facet is refused with its event. `headwater store check` reports statements against the rules of
+Untrusted programs send the facet. For this reason it may state only a limited number of types, containers of this job, and links that
+begin or end at the job. A malformed facet is refused with its event. `headwater store check` reports violations of the rules of
 containment, as for all events.
 """
 
@@ -18,13 +18,15 @@ from headwater.graph.model.declaration import ACTOR_TYPE, Declaration
 ACTOR = "headwater_actor"
 _MOST = 1_000
 _LONGEST_TYPE = 100
-_ACTOR_PARTS = 2  # of an id: type and name
-_BELOW_USERS = -1  # a user's declaration of a type wins over programs
+_ACTOR_PARTS = 2  # number of parts of an actor's id: type and name
+_BELOW_USERS = -1  # a user's declaration of a type has precedence over programs
 _PATH = f"$.job.facets.{ACTOR}"
 
 
 def state_actor(statement: Statement, job: str, facet: Mapping[str, Any] | None, pipeline: str | None) -> bool:
-    """State the facts about an actor's job. Return whether another actor contains it; the outermost container is then in the pipeline.
+    """Add the facts about an actor's job to the statement. Returns whether another actor contains the job.
+
+    The outermost container is then within the pipeline.
 
     Raises:
         InvalidEventError: the facet is malformed.
@@ -54,7 +56,7 @@ def _state_types(statement: Statement, facet: Mapping[str, Any]) -> None:
 
 
 def _containment(job: str, facet: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Containers with their contents: the job, or containers of it."""
+    """Return pairs of a container and its content. All of them contain the job."""
     found = []
     for path, container, child in _pairs(facet, "containment"):
         if kind_of(container) is not NodeKind.ACTOR or (child != job and kind_of(child) is not NodeKind.ACTOR):
@@ -64,7 +66,7 @@ def _containment(job: str, facet: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _state_containment(statement: Statement, job: str, containment: Sequence[tuple[str, str]], pipeline: str | None) -> None:
-    """State the containers of the job, and that the pipeline contains the outermost. A container's own job is in it."""
+    """State the containers of the job, and that the pipeline contains the outermost one. A container's own job is within it."""
     for container, child in containment:
         for node in {container, child} - {job}:
             statement.describe(node, {}, name=":".join(parse_id(node)[1][1:]))
@@ -77,9 +79,9 @@ def _state_containment(statement: Statement, job: str, containment: Sequence[tup
 
 
 def _own_job(container: str, job: str, pipeline: str | None) -> str | None:
-    """The job of a container that is an actor of the same session: its runs are the container's own work.
+    """Return the job of a container that is an actor of the same session, because its runs are the container's own work.
 
-    Such an actor is named after its pipeline, like the job of the event.
+    The name of such an actor begins with its pipeline, like the name of the event's job.
     """
     (_, (namespace, *_)), (*_, name) = parse_id(job), parse_id(container)[1]
     if pipeline is None or not name.startswith(f"{parse_id(pipeline)[1][-1]}."):
@@ -102,7 +104,6 @@ def _list(facet: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _pairs(facet: Mapping[str, Any], name: str) -> list[tuple[str, str, str]]:
-    """Pairs of jobs and actors, each with its path."""
     found = []
     for index, pair in enumerate(_list(facet, name)):
         path = f"{_PATH}.{name}[{index}]"
@@ -116,7 +117,7 @@ def _pairs(facet: Mapping[str, Any], name: str) -> list[tuple[str, str, str]]:
                 raise InvalidEventError(error.message, field=path, hint=error.hint) from error
             if kind not in {NodeKind.ACTOR, NodeKind.JOB} or len(parts) < _ACTOR_PARTS:
                 raise _refused(path, "has a node of another kind", "Name jobs, and actors of declared types.")
-            ids.append(node_id(kind, *parts))  # another program may encode what needs no encoding
+            ids.append(node_id(kind, *parts))  # another program may encode more characters than necessary
         found.append((path, ids[0], ids[1]))
     return found
 

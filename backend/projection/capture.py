@@ -1,7 +1,7 @@
-"""A capture's manifest (docs/reference/capture-format.md) → graph batch: the block that a run wrote, its files, input files and plan.
+"""Projects a capture's manifest (docs/reference/capture-format.md): the block that a run wrote, its files, input files and plan.
 
 A file is a partition node with path, length and modification time as its id. A file that one capture wrote and another read is therefore
-one node, which joins them without regard to time or name.
+one node, which links the captures without comparing times or names.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BLOCKS = {"overwrite": "base", "append": "delta"}
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A file of a capture's sink, as the footers of its segments name it. `modified` is in milliseconds since the epoch."""
+    """A file of a capture's sink, from the footers of its segments. `modified` is in milliseconds since the epoch."""
 
     path: str
     length: int
@@ -38,7 +38,7 @@ class WrittenFile:
 
 
 def capture_stamp(manifest: Mapping[str, Any], key: str) -> Stamp:
-    """The stamp of a manifest: the end of the capture, and its key in the log.
+    """Return the time and key for the statements of a manifest: the end of the capture, and its key in the log.
 
     Raises:
         InvalidCaptureError: the time is missing.
@@ -48,10 +48,10 @@ def capture_stamp(manifest: Mapping[str, Any], key: str) -> Stamp:
 
 
 def project_capture(manifest: Mapping[str, Any], stamp: Stamp, files: Sequence[WrittenFile] = ()) -> GraphBatch:
-    """The statements of the manifest. `files` are the files in the segments of its sink, which the manifest does not list.
+    """Project a manifest. `files` are the files in the segments of its sink, which the manifest does not list.
 
     Raises:
-        InvalidCaptureError: the manifest lacks something that its format requires.
+        InvalidCaptureError: the manifest lacks a required part.
     """
     statement = Statement(stamp)
     with _refusing():
@@ -68,7 +68,7 @@ def _state(statement: Statement, manifest: Mapping[str, Any], files: Sequence[Wr
     reads = {
         _state_source(statement, source, f"$.sources[{index}]", job, run)
         for index, source in enumerate(objects(manifest.get("sources")))
-        if source.get("format") != "local"  # rows of the program itself are not a dataset for other jobs
+        if source.get("format") != "local"  # rows that the program made itself are not a dataset for other jobs
     }
     ledger = {name: manifest[name] for name in _LEDGER if name in manifest}
     # Rank −1: an event may have more facts about the same input.
@@ -99,7 +99,7 @@ def _state_sink(
     version = statement.version(namespace, name, run_id)
     statement.link(job, statement.dataset(namespace, name), EdgeKind.WRITES)
     statement.link(run, version, EdgeKind.WRITES)
-    # A write of some partitions replaces only these.
+    # A write of some partitions replaces only these partitions.
     is_part = bool(sink.get("dynamic")) or bool(within_dataset(str(sink.get("path") or ""), namespace, name))
     block = _BLOCKS.get(str(sink.get("mode")).lower())
     about = given(
@@ -120,7 +120,7 @@ def _state_sink(
 
 
 def _rank(manifest: Mapping[str, Any]) -> dict[str, int]:
-    """The rank of statements about a capture: a capture by a second run replaces the gap of the first run."""
+    """Return the ranks of statements about a capture. A recapture has precedence over the missing capture of the first run."""
     return {"capture": 1} if "recaptured" in manifest else {}
 
 
@@ -141,7 +141,7 @@ def _state_operators(statement: Statement, manifest: Mapping[str, Any], run: str
 
 
 def _made(files: Sequence[WrittenFile]) -> dict[int, list[str]]:
-    """The files that each task attempt wrote."""
+    """Return the files that each task attempt wrote."""
     made: dict[int, list[str]] = {}
     for file in files:
         if file.attempt is not None:
@@ -150,7 +150,7 @@ def _made(files: Sequence[WrittenFile]) -> dict[int, list[str]]:
 
 
 def _partition(path: str, length: Any, modified: Any) -> str:
-    """The node of a file. On an object store it has one spelling and whole seconds, as in record traces."""
+    """Return the node id of a file. URIs of object stores are normalized, and times are in whole seconds, as in record traces."""
     if is_remote(path) and isinstance(length, int) and isinstance(modified, int):
         path, length, modified = block_at(path, length, modified)
     return node_id(NodeKind.PARTITION, path, str(length), str(modified))
@@ -158,7 +158,6 @@ def _partition(path: str, length: Any, modified: Any) -> str:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Report a fault of a document as a fault of a capture."""
     try:
         yield
     except InvalidInputError as error:

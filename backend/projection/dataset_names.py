@@ -1,11 +1,11 @@
-"""Maps producers' names of datasets to OpenLineage's naming, so that one table is one dataset.
+"""Converts producers' names of datasets to OpenLineage's naming, so that one table is one dataset.
 
-A dataset is a whole folder, even if a producer names a part of it: see `dataset_root` in headwater/paths.py. The facets of a dataset decide
-before its name, so a name in `columnLineage` is looked up among the datasets of the event.
+A dataset is a whole folder, even if a producer names a part of it: see `dataset_root` in headwater/paths.py. The facets of a dataset have
+precedence over its name, so a name in `columnLineage` is looked up among the datasets of the event.
 
-Great Expectations names the table `clean` of the schema `public` in the database `shop` `public.clean`, in
-`postgresql+psycopg2://db.example`. All others name it `shop.public.clean`, in `postgres://db.example:5432`. Its event has port and database
-in the facet `dataSource`. Only stated facts are used: if anything is missing, the dataset keeps its name.
+For example, Great Expectations names the table `clean` of the schema `public` in the database `shop` `public.clean`, in
+`postgresql+psycopg2://db.example`. All others name it `shop.public.clean`, in `postgres://db.example:5432`. The event of Great Expectations
+has port and database in the facet `dataSource`. Only stated facts are used: if a part is missing, the dataset keeps its name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from headwater.backend.projection.facets import mapping, objects, required, text
 from headwater.graph.associations.parts import DatasetName, root_of
 from headwater.paths import dataset_root, is_folder_store, split_root
 
-# As SQLAlchemy names databases, with the driver behind +; the scheme of the naming, its usual port, and the dots of a name there.
+# SQLAlchemy's names of databases, with OpenLineage's scheme, the usual port, and the number of dots in a name.
 _DATABASES = {
     "postgresql": ("postgres", 5432, 2),
     "postgres": ("postgres", 5432, 2),
@@ -30,10 +30,10 @@ _NAMESPACE = re.compile(r"(?P<database>[a-z]+)(?:\+[a-z0-9_]+)?://(?P<host>[^/@:
 
 
 def name_of(dataset: Any, path: str) -> tuple[str, str]:
-    """The namespace and the name of a dataset of an event.
+    """Return the namespace and the name of a dataset of an event.
 
     Raises:
-        InvalidEventError: it has none.
+        InvalidEventError: the dataset has no namespace or name.
     """
     namespace, name = required(dataset, "namespace", path), required(dataset, "name", path)
     stated = _NAMESPACE.fullmatch(namespace) if namespace.startswith(("postgres", "mysql", "mariadb")) else None
@@ -46,10 +46,10 @@ def name_of(dataset: Any, path: str) -> tuple[str, str]:
 
 
 def stated_dataset(holder: Mapping[str, Any], path: str) -> tuple[str, str]:
-    """The namespace and the name of the dataset of a manifest's source or sink, as `graph.associations` reads them.
+    """Return the namespace and the name of the dataset of a manifest's source or sink, as in `graph.associations`.
 
     Raises:
-        InvalidInputError: it has none.
+        InvalidInputError: the dataset has no namespace or name.
     """
     names = [required(holder.get("dataset"), part, f"{path}.dataset") for part in ("namespace", "name")]
     root = root_of(DatasetName(namespace=names[0], name=names[1]), str(holder.get("format") or ""), holder.get("table"))
@@ -63,14 +63,15 @@ def is_whole(dataset: Mapping[str, Any]) -> bool:
 
 
 def part_of(dataset: Mapping[str, Any]) -> str:
-    """The place in the dataset that a producer names (`day=1`); empty for the whole dataset."""
+    """Return the part of a dataset that a producer names (`day=1`). The result is empty for the whole dataset."""
     return "" if is_whole(dataset) else str(dataset["name"]).removeprefix(name_of(dataset, "$")[1]).strip("/")
 
 
 def _root(namespace: str, name: str, facets: Mapping[str, Any]) -> tuple[str, str]:
-    """The dataset of a path. A symlink may name its folder (`LOCATION`), or the table there (`TABLE`).
+    """Return the dataset of a path. A symlink may name its folder (`LOCATION`), or a table in the folder (`TABLE`).
 
-    Only partitions and files may be between that folder and the path: anybody may state a symlink, and must not merge datasets by it.
+    Only partitions and files may be between that folder and the path, because anybody may send a symlink, and must not merge datasets by
+    it.
     """
     if not split_root(name).within and "symlinks" not in facets:
         return namespace, name
@@ -88,7 +89,7 @@ def _root(namespace: str, name: str, facets: Mapping[str, Any]) -> tuple[str, st
 
 
 def names_among(datasets: Iterable[Any]) -> dict[tuple[str, str], tuple[str, str]]:
-    """The datasets that the names in an event mean, for names with another meaning elsewhere."""
+    """Return the datasets for those names in an event that would mean another dataset elsewhere."""
     found = {}
     for dataset in datasets:
         namespace, name = text(mapping(dataset).get("namespace")), text(mapping(dataset).get("name"))
@@ -98,7 +99,7 @@ def names_among(datasets: Iterable[Any]) -> dict[tuple[str, str], tuple[str, str
 
 
 def _of_database(database: str, host: str, name: str, source: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The name in OpenLineage's naming; None if the data source lacks a part of it."""
+    """Convert a table's name to OpenLineage's naming. Returns None if the data source lacks a part of it."""
     scheme, usual, dots = _DATABASES[database]
     try:
         uri = urlsplit(text(source.get("uri")) or "")
@@ -108,6 +109,6 @@ def _of_database(database: str, host: str, name: str, source: Mapping[str, Any])
     within = unquote(uri.path.removeprefix("/"))
     if uri.hostname != host.strip("[]").lower() or not within or "/" in within or "." in within:
         return None
-    if name.count(".") == dots - 1:  # without the database: with a schema, or without
+    if name.count(".") == dots - 1:  # the name lacks the database, and possibly the schema
         return f"{scheme}://{host}:{port}", f"{within}.{name}"
     return (f"{scheme}://{host}:{port}", name) if name.count(".") == dots else None

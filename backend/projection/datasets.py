@@ -1,4 +1,4 @@
-"""An event's statements about a dataset: its facets, its columns, and the sources of its columns."""
+"""Projects an event's statements about a dataset: its facets, its columns, and the sources of its columns."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from headwater.graph.stores.derivations import OPEN
 Stated = tuple[Sequence[str], Part, int]  # names of a dataset's columns, the statements, and the number of columns without a name
 K = TypeVar("K", bound=Hashable)
 
-# The end of a run repeats its start, the next run of a job the one before, every event the schemas of what it reads. Their values are
-# those of JSON, for which marshal is an exact key, at a third of the price of any other.
-_REMEMBERED = 1 << 20  # bytes of documents; what is made of them takes some ten times that
+# Events repeat each other: the end of a run repeats its start, and each run of a job repeats the schemas of its inputs. The values are
+# JSON values, for which marshal gives an exact key in a third of the time of other ways.
+_REMEMBERED = 1 << 20  # in bytes of documents; the results take about ten times as much
 
-# Facets of one read about the dataset as a whole: kept there too, from the last event.
+# Facets about a read that also apply to the whole dataset, which keeps those of the last event.
 _QUALITY = ("dataQualityMetrics", "dataQualityAssertions")
 _QUALITY_FACETS = (*_QUALITY, "greatExpectations_assertions")
 # Facets about a partition only. Its tags are added to those of the dataset.
 _OF_PART = frozenset({"dataSource", "lifecycleStateChange", "tags", *_QUALITY_FACETS})
-_RANK_OF_PART = -1  # other facets of a partition are those of the dataset until an event states them of the whole
+_RANK_OF_PART = -1  # other facets of a partition count for the dataset until an event states them for the whole
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 _COLUMN = "headwater_column"  # in a field of `columnLineage`
-_ACCESS = "headwater_fieldAccess"  # of our own Spark side
+_ACCESS = "headwater_fieldAccess"  # a facet of Headwater's Spark side
 
 
 def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | None = None, written: bool = False) -> str:
-    """State a dataset of an event, and return its id. `written`: the job writes it, and so its columns.
+    """State a dataset of an event, and return its id. `written` is true if the job writes the dataset, and so its columns.
 
     Raises:
-        InvalidEventError: it has no namespace or name.
+        InvalidEventError: the dataset has no namespace or name.
     """
     namespace, name = name_of(dataset, path)
     # Most reads have the same statements for every job.
@@ -56,13 +56,12 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
 
 
 def _meant_in(dataset: Mapping[str, Any], meant: Mapping[tuple[str, str], tuple[str, str]]) -> Mapping[tuple[str, str], tuple[str, str]]:
-    """The meanings of the names in the facets of one dataset. The other datasets of an event may be many."""
+    """Return the meanings of the names in the facets of one dataset. Other datasets of the event are left out, because they may be many."""
     named = ((text(source.get("namespace")), text(source.get("name"))) for source in _sources(mapping(dataset.get("facets"))))
     return {(namespace, name): meant[namespace, name] for namespace, name in named if namespace and name and (namespace, name) in meant}
 
 
 def _sources(facets: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The source fields of a dataset's columns."""
     lineage = mapping(facets.get("columnLineage"))
     fields = mapping(lineage.get("fields"))
     found = [source for field in fields.values() for source in objects(mapping(field).get("inputFields"))]
@@ -70,7 +69,7 @@ def _sources(facets: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _unnamed(facets: Mapping[str, Any]) -> int:
-    """Number of columns, and of source columns, without a name: they are in no node."""
+    """Return the number of columns, and of source columns, without a name. They get no node."""
     fields = mapping(mapping(facets.get("columnLineage")).get("fields"))
     unnamed = [field for field in objects(mapping(facets.get("schema")).get("fields")) if not field.get("name")]
     return len(unnamed) + len([source for source in _sources(facets) if not source.get("field")]) + ("" in fields)
@@ -115,13 +114,13 @@ def _dataset(
 
 
 def quality_of_part(dataset: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The facets about the data in a partition, and not about the dataset around it."""
+    """Return the facets about the data in a partition, which do not apply to the whole dataset."""
     facets = {key: facet for key, facet in mapping(dataset.get("facets")).items() if key in _QUALITY_FACETS}
     return {} if not facets or is_whole(dataset) else facets
 
 
 def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapping[str, Any], *, is_part: bool) -> Sequence[str]:
-    """State the columns of the schema facet, and return their names. A nested field stays within its column."""
+    """State the columns of the schema facet, and return their names. A nested field is a property of its column."""
     fields = objects(schema.get("fields"))
     if not fields:
         return ()
@@ -133,14 +132,14 @@ def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapp
 
 
 class _Remembered(Generic[K]):
-    """Results by document, within a limit: beyond it, all are dropped at once."""
+    """A cache of results by document. If it exceeds its limit, all results are dropped."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[K, bytes], Stated] = {}
         self._bytes = 0
 
     def get(self, of: K, document: bytes, make: Callable[[], Stated], *, size: int = 0) -> Stated:
-        """The result for a document, made now if needed. `size` is the size of `of`."""
+        """Return the result for a document, and compute it if needed. `size` is the size of `of`."""
         known = self._made.get((of, document))
         if known is None:
             known = make()
@@ -156,7 +155,6 @@ _SCHEMAS: _Remembered[tuple[str, str, bool]] = _Remembered()
 
 
 def _columns(namespace: str, name: str, fields: Sequence[Mapping[str, Any]], *, is_part: bool) -> Stated:
-    """The names of the columns, and the statements about them."""
     statement = Statement(Stamp("", ""))
     columns = []
     for ordinal, field in enumerate(fields):
@@ -195,9 +193,9 @@ def _state_derivations(
 
 
 def _by_column(sources: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """The source fields of something. A field within a column counts as that column, because a nested field has no node.
+    """Replace nested source fields by their column, because a nested field has no node.
 
-    Our own Spark side names the column at the start of a path, because a name may hold dots.
+    Headwater's Spark side states the column separately, because a name may contain dots.
     """
     if not any(isinstance(source.get(_COLUMN), str) for source in sources):
         return sources
@@ -212,7 +210,7 @@ def _by_column(sources: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, An
 
 
 class _Derivations:
-    """States derivations. Many have the same facts (from one filter), and share one object, which a store writes once."""
+    """States derivations. Derivations with the same facts (from one filter) share one object, which a store writes once."""
 
     def __init__(self, statement: Statement, job: str | None) -> None:
         self._statement = statement
@@ -220,10 +218,9 @@ class _Derivations:
         self._ways: dict[bytes, tuple[dict[str, Any], dict[str, Any]]] = {}
 
     def state(self, source: Mapping[str, Any], targets: Sequence[str], transformations: list[Any]) -> None:
-        """State an edge from the column that `source` names to each target."""
         namespace, name, field = text(source.get("namespace")), text(source.get("name")), text(source.get("field"))
         if namespace is None or name is None or field is None:
-            return  # Names no column; the facet keeps it as it came.
+            return  # The source names no column. The facet contains it unchanged.
         column = self._statement.column(*self._statement.meaning(namespace, name), field)
         key = marshal.dumps(transformations, 2)
         if key not in self._ways:
@@ -235,9 +232,8 @@ class _Derivations:
             self._statement.link(column, target, EdgeKind.DERIVES, derivation)
 
     def _properties(self, transformations: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The properties of the derivation and of the access."""
-        # Two jobs may derive one column from another in two ways: `transformations` is the last statement, `by:` each job's. That values
-        # once flowed unhidden stays stated (`open:`): a later statement may not lift the mask of what was made then.
+        # Two jobs may derive one column from another differently: `transformations` is the last statement, `by:` has each job's. `open:` is
+        # never removed: once values flowed unmasked, a later statement must not unmask older data.
         derivation: dict[str, Any] = {"transformations": transformations} if transformations else {}
         if self._job is not None:
             derivation[f"by:{self._job}"] = transformations
@@ -247,7 +243,7 @@ class _Derivations:
 
 
 def _state_accesses(statement: Statement, namespace: str, name: str, stated: Mapping[str, Any], job: str) -> None:
-    """State the columns that a query without output reads: the facet of our own Spark side."""
+    """State the columns that a query without output reads, from a facet of Headwater's Spark side."""
     for field in objects(stated.get("fields")):
         column, ways = text(field.get("name")), field.get("ways")
         if column is not None:
@@ -255,17 +251,16 @@ def _state_accesses(statement: Statement, namespace: str, name: str, stated: Map
 
 
 def _access(statement: Statement, column: str, job: str, how: Iterable[str | None]) -> None:
-    """State that a job reads a column."""
     statement.link(column, job, EdgeKind.ACCESSES, _ways(how))
 
 
 def _ways(how: Iterable[str | None]) -> dict[str, Any]:
-    """The ways in which a job reads a column, as a set: each way is one property."""
+    """Return the ways in which a job reads a column as properties, so that the ways of several events are united."""
     return dict.fromkeys([f"how:{way}" for way in how if way], True)
 
 
 def _transformations(source: Mapping[str, Any], field: Mapping[str, Any]) -> list[Any]:
-    """The transformations of the input field; in the facet's first version they were at the output field."""
+    """Return the transformations of the input field. The first version of the facet had them at the output field."""
     stated = objects(source.get("transformations"))
     if stated:
         return stated

@@ -1,4 +1,4 @@
-"""A declaration (docs/reference/declarations.md) → graph batch: types, instances, containment, links and descriptions, as stated."""
+"""Projects a declaration (docs/reference/declarations.md): types, instances, containment, links and descriptions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
 from headwater.graph.model.declaration import Declaration
 from headwater.paths import dataset_root
 
-_NAMES = 2  # the id of a dataset or column begins with namespace and name
+_NAMES = 2  # number of parts before other parts: the id of a dataset or column begins with namespace and name
 
 
 def declaration_stamp(declaration: Declaration, key: str) -> Stamp:
-    """The stamp of a declaration: its time, and its key in the log.
+    """Return the time and key for the statements of a declaration.
 
     Raises:
         InvalidInputError: the time is missing.
@@ -21,7 +21,6 @@ def declaration_stamp(declaration: Declaration, key: str) -> Stamp:
 
 
 def project_declaration(declaration: Declaration, stamp: Stamp) -> GraphBatch:
-    """The statements of the declaration."""
     statement = Statement(stamp)
     for declared in declaration.types:
         about = {"axis": declared.axis.value, "within": list(declared.within), "holds": list(declared.holds), "after": list(declared.after)}
@@ -41,10 +40,10 @@ def project_declaration(declaration: Declaration, stamp: Stamp) -> GraphBatch:
 
 
 def _described(identifier: str) -> list[str]:
-    """The nodes that a description is about. A description of a partition, or of its column, is also about its dataset.
+    """Return the nodes to which a description applies. A description of a partition, or of its column, also applies to its dataset.
 
-    Graphs of earlier releases had a node for a partition. That node keeps the description too: a table may begin at such a path, which only
-    its metadata show. A tag may then protect too much, and never too little.
+    Graphs of earlier releases had a node for a partition. That node keeps the description too, because a table may begin at such a path,
+    which only its metadata shows. As a result, a tag may protect too much, and never too little.
     """
     kind, parts = parse_id(identifier)
     if kind not in (NodeKind.DATASET, NodeKind.COLUMN) or len(parts) < _NAMES:

@@ -1,8 +1,8 @@
-"""Descriptions of a node: owners and stewards, tags, glossary terms, retention, legal hold, data-quality results.
+"""Projects descriptions of a node: owners and stewards, tags, glossary terms, retention, legal hold, data-quality results.
 
 Users state them by declarations, producers by facets. A user's statement is a separate fact (`curated:{aspect}:{value}`), so it stays next
-to the facets of later events. Owners, tags, terms and checks are also nodes with edges to everything that they describe. Such an edge says
-that it was stated once; the present description is in the node's own facts (`headwater.graph.model.descriptions`).
+to the facets of later events. Owners, tags, terms and checks are also nodes with edges to everything that they describe. Such an edge is
+never removed; the present description is in the node's own facts (`headwater.graph.model.descriptions`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,11 @@ from headwater.graph.model.declaration import Aspect
 from headwater.graph.model.descriptions import CURATED, NODE_OF, TAGGED
 
 _ASSERTIONS, _METRICS = "dataQualityAssertions", "dataQualityMetrics"
-_OF_EXPECTATIONS = "greatExpectations_assertions"  # Great Expectations' own, with `expectationType` in the place of `assertion`
+_OF_EXPECTATIONS = "greatExpectations_assertions"  # the facet of Great Expectations, with `expectationType` instead of `assertion`
 
 
 def describe(statement: Statement, identifier: str, aspect: Aspect, value: str, by: str, *, removed: bool = False) -> None:
-    """State a user's description of a node, or its removal.
-
-    The removal of one of many values is also a fact, which producers do not undo.
-    """
+    """State a user's description of a node, or its removal. A removal is also a fact, which producers do not undo."""
     if aspect not in NODE_OF:
         statement.describe(identifier, {f"{CURATED}{aspect}": None if removed else {"value": value, "by": by}})
         return
@@ -33,9 +30,9 @@ def describe(statement: Statement, identifier: str, aspect: Aspect, value: str, 
 
 
 def state_facets(statement: Statement, identifier: str, facets: Mapping[str, Any], *, is_part: bool = False) -> None:
-    """Join a dataset or job to the owners and tags in its facets. A tag of a field belongs to its column.
+    """Link a dataset or job to the owners and tags in its facets. A tag of a field belongs to its column.
 
-    A tag of a partition is added to the dataset around it (`is_part`): statements of other events about the dataset do not remove it.
+    A tag of a partition (`is_part`) is added to its dataset. Statements of other events about the dataset do not remove it.
     """
     for owner in objects(mapping(facets.get("ownership")).get("owners")):
         if name := text(owner.get("name")):
@@ -52,15 +49,15 @@ def state_facets(statement: Statement, identifier: str, facets: Mapping[str, Any
         if bearer != identifier or is_part:
             stated = tagged.setdefault(bearer, {})
             stated[f"tag:{name}"] = {"value": tag.get("value"), "source": tag.get("source")}
-            stated[f"{TAGGED}{name}={tag.get('value')}"] = True  # stays, whatever value the tag has later
+            stated[f"{TAGGED}{name}={tag.get('value')}"] = True  # stays even if the tag gets another value later
     for bearer, tags in tagged.items():
         statement.describe(bearer, tags)
 
 
 def state_quality(statement: Statement, run: str, dataset: str, *facets: Mapping[str, Any], part: str) -> None:
-    """State a run's data-quality results of a dataset: one node for each check, and one edge from the run for each result.
+    """State a run's data-quality results for a dataset: one node for each check, and one edge from the run for each result.
 
-    Of a facet in several of the maps, the last one counts. A result about a `part` of the dataset only says so.
+    If a facet is in several of the maps, the last one counts. A result about a `part` of the dataset is marked with the part.
     """
     quality = {name: facet[name] for facet in facets for name in (_ASSERTIONS, _OF_EXPECTATIONS, _METRICS) if name in facet}
     if not quality:

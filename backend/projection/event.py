@@ -1,7 +1,7 @@
-"""An OpenLineage event (RunEvent, JobEvent, DatasetEvent; of any producer, any facet may be absent) → graph batch.
+"""Projects an OpenLineage event (RunEvent, JobEvent, DatasetEvent; of any producer, any facet may be absent).
 
-A run's state does not depend on the order of its events: COMPLETE, FAIL and ABORT outrank RUNNING, which outranks START; OTHER says nothing
-about it. A version is the written or intended output of a run: the run's state and `writtenAt` distinguish the two.
+A run's state does not depend on the order of its events: COMPLETE, FAIL and ABORT outrank RUNNING, which outranks START; OTHER does not
+change the state. A version is the written or intended output of a run. The run's state and `writtenAt` distinguish the two.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _BASE = {"OVERWRITE", "CREATE", "TRUNCATE"}
 
 
 def event_stamp(event: Mapping[str, Any], key: str) -> Stamp:
-    """The stamp of an event: its own time, and its key in the log.
+    """Return the time and key for the statements of an event.
 
     Raises:
-        InvalidEventError: it has no time.
+        InvalidEventError: the event has no time.
     """
     try:
         return Stamp.at(required(event, "eventTime", "$"), key)
@@ -40,10 +40,10 @@ def event_stamp(event: Mapping[str, Any], key: str) -> Stamp:
 
 
 def project_event(event: Mapping[str, Any], stamp: Stamp) -> GraphBatch:
-    """The statements of the event.
+    """Project an event.
 
     Raises:
-        InvalidEventError: it is not a valid OpenLineage event; `field` names the fault.
+        InvalidEventError: the event is invalid. `field` names the fault.
     """
     statement = Statement(stamp)
     statement.meant = names_among([*objects(event.get("inputs")), *objects(event.get("outputs")), *objects([event.get("dataset")])])
@@ -69,7 +69,7 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
     job = _state_job(statement, event, parent or {"job": mapping(facets.get(RECORDED)).get("application")})
     run = statement.run(job, run_id)
     properties, ranks = _run_state(text(event.get("eventType")), stamp)
-    # The last run that wrote a dataset states its contents, not a later failed one.
+    # The facts about contents come from the last run that wrote the dataset, not from a later failed run.
     has_written = properties.get("state") == "COMPLETE" or has_written_batches(event)
     statement.describe(job, {"lastRun": run} | ({"lastComplete": run} if has_written else {}))
     properties |= facet_properties({name: facet for name, facet in facets.items() if name != STAGES})
@@ -81,7 +81,7 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
     )
     for dataset, stated in _state_flows(statement, event, job):
         about = given(inputFacets=stated.get("inputFacets"), version=mapping(stated.get("facets")).get("version"))
-        # Later events of a run often repeat an input without its facets: the known facts stay.
+        # Later events of a run often repeat an input without its facets. The known facts then stay.
         properties[f"input:{dataset}"], ranks[f"input:{dataset}"] = about, int(bool(about))
         state_quality(statement, run, dataset, mapping(stated.get("facets")), mapping(stated.get("inputFacets")), part=part_of(stated))
     if properties.get("state") == "COMPLETE" and _ends_bare(event):
@@ -96,13 +96,13 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
 
 
 def _unnamed(dataset: str, count: int) -> dict[str, Any]:
-    """A problem, in the form that ledgers of captures have."""
+    """Return a problem about columns without a name, in the form of problems in the ledgers of captures."""
     what = "1 column without a name is" if count == 1 else f"{count} columns without a name are"
     return {"operator": dataset, "reason": f"{what} not listed", "kind": "missing"}
 
 
 def _run_state(kind: str | None, stamp: Stamp) -> tuple[dict[str, Any], dict[str, int]]:
-    """State and times of a run. The earliest start stays, and the time of the event with the state."""
+    """Return the state and times of a run, with their ranks. The earliest start wins, and the time of the event with the state."""
     state = (kind or "OTHER").upper()
     rank = _STATE_RANK.get(state)
     if rank is None:
@@ -116,21 +116,22 @@ def _run_state(kind: str | None, stamp: Stamp) -> tuple[dict[str, Any], dict[str
 
 
 def _ends_bare(event: Mapping[str, Any]) -> bool:
-    """Whether the end of a run names no dataset, so that the names of its start count. Our own listener names the outputs at the end."""
+    """Whether the end of a run names no dataset. The names of its start then count. Headwater's listener always names outputs."""
     return not event.get("inputs") and not event.get("outputs") and not (text(event.get("producer")) or "").startswith("headwater:")
 
 
 def _written_at(event: Mapping[str, Any], run: Mapping[str, Any], stamp: Stamp) -> tuple[str | None, dict[str, int]]:
-    """The time of a run's output: its end. For a stream it is the earliest time with output."""
+    """Return the time of a run's output: its end, or, for a stream, the earliest time with output."""
     if has_written_batches(event):
         return stamp.time, {"writtenAt": -_microseconds(stamp)}
     return (run.get("endedAt") if run.get("state") == "COMPLETE" else None), {}
 
 
 def has_written_batches(event: Mapping[str, Any]) -> bool:
-    """Whether the event is of a stream that has written, even if the stream is stopped or fails later.
+    """Whether the event is from a stream that has written, even if the stream is stopped or fails later.
 
-    Our own listener counts the batches of a stream. Other producers for Spark report a run for each batch, which ends like any other run.
+    Headwater's listener counts the batches of a stream. Other producers for Spark report a run for each batch, which ends like any other
+    run.
     """
     kind = mapping(mapping(mapping(event["job"]).get("facets")).get("jobType"))
     if text(kind.get("processingType")) != "STREAMING":
@@ -162,7 +163,7 @@ def _state_job(statement: Statement, event: Mapping[str, Any], parent: Mapping[s
 
 
 def _state_pipeline(statement: Statement, parent: Mapping[str, Any]) -> str | None:
-    """The pipeline in a parent facet, or in its root; None without one."""
+    """State the pipeline in a parent facet, or in its root, and return its id. None means that the facet has no pipeline."""
     job = mapping(parent.get("job"))
     namespace, name = text(job.get("namespace")), text(job.get("name"))
     if namespace is None or name is None:
@@ -176,7 +177,7 @@ def _run_of(parent: Mapping[str, Any]) -> str | None:
 
 
 def _state_flows(statement: Statement, event: Mapping[str, Any], job: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """State the inputs and outputs of the job; return the inputs, each with its id."""
+    """State the inputs and outputs of the job. Returns the inputs, each with its id."""
     inputs = [
         (state_dataset(statement, item, f"$.inputs[{index}]", job=job), item) for index, item in enumerate(objects(event.get("inputs")))
     ]
@@ -192,7 +193,7 @@ def _state_flows(statement: Statement, event: Mapping[str, Any], job: str) -> li
 
 
 def _former(statement: Statement, change: Mapping[str, Any]) -> str | None:
-    """The former dataset of a rename, with the same records; None if there was no rename, or it does not name the dataset."""
+    """Return the dataset before a rename, or None if there was no rename, or the facet does not name it."""
     previous = mapping(change.get("previousIdentifier"))
     namespace, name = text(previous.get("namespace")), text(previous.get("name"))
     if text(change.get("lifecycleStateChange")) != "RENAME" or not namespace or not name:

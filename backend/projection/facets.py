@@ -1,7 +1,7 @@
-"""Facets as properties, and safe access to documents of producers that may break the specification.
+"""Facets as properties, and safe access to producers' documents, which may violate the specification.
 
-A facet is kept whole under its own name. If that is one of our names, or could be mistaken for one, it becomes `facet:{name}`. A facet with
-`_deleted` retracts earlier statements.
+A facet is stored whole under its own name. If this is a name of Headwater's, or could be mistaken for one, it becomes `facet:{name}`. A
+facet with `_deleted` retracts earlier statements.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from headwater.errors import InvalidEventError
 
-# Properties that the projection makes. Those with a colon (`input:{dataset}`, `by:{job}`) need no place here.
+# Properties that the projection makes. Names with a colon (`input:{dataset}`, `by:{job}`) are not listed.
 _OWN = frozenset({
     "state", "startedAt", "endedAt", "updatedAt", "error", "producer", "parentRun", "rootRun", "lastRun", "lastComplete", "bareEnd",
     "capture", "leftOut", "ordinal", "type",
@@ -21,12 +21,12 @@ _OWN = frozenset({
 
 
 def block_mode(stated: Any, inferred: str | None) -> str | None:
-    """The effect of a write on its dataset: what a workflow stated, else what follows from the write."""
+    """Return the effect of a write on its dataset: the mode that a workflow stated, or else the mode inferred from the write."""
     return stated if stated in ("base", "delta") else inferred
 
 
 def facet_properties(facets: Any) -> dict[str, Any]:
-    """The facets of a map as properties."""
+    """Return a map of facets as properties."""
     properties: dict[str, Any] = {}
     for name, facet in mapping(facets).items():
         key = f"facet:{name}" if not name or name in _OWN or ":" in name else name
@@ -35,7 +35,7 @@ def facet_properties(facets: Any) -> dict[str, Any]:
 
 
 def facets_of(properties: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The facets among the properties of a node, under their own names: the inverse of `facet_properties`."""
+    """Return the facets among the properties of a node, under their own names. This is the inverse of `facet_properties`."""
     facets: dict[str, Mapping[str, Any]] = {}
     for key, value in properties.items():
         name = key.removeprefix("facet:")
@@ -45,30 +45,30 @@ def facets_of(properties: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """The value if it is an object; else an empty one."""
-    # JSON has only one kind of object, and a test for the abstract type costs ten times as much. Most requested members are absent.
+    """Return the value if it is an object, or else an empty object."""
+    # The test for `dict` comes first, because a test for the abstract type takes ten times as long.
     if type(value) is dict:
         return value
     return value if value is not None and isinstance(value, Mapping) else {}
 
 
 def objects(value: Any) -> list[Mapping[str, Any]]:
-    """The objects of a value that should be a list of objects."""
+    """Return the objects in a value that should be a list of objects. Other members are left out."""
     if value is None or (type(value) is not list and (not isinstance(value, Sequence) or isinstance(value, str))):
         return []
     return [item for item in value if type(item) is dict or isinstance(item, Mapping)]
 
 
 def text(value: Any) -> str | None:
-    """The value if it is a text that is not empty; else None."""
+    """Return the value if it is a nonempty text, or else None."""
     return value if isinstance(value, str) and value else None
 
 
 def required(holder: Any, name: str, path: str) -> str:
-    """The text `holder[name]`.
+    """Return the text `holder[name]`.
 
     Raises:
-        InvalidEventError: it is missing or no text; the error names `path` and `name`.
+        InvalidEventError: the text is missing, empty or not a text. The error names `path` and `name`.
     """
     value = mapping(holder).get(name)
     if not isinstance(value, str) or not value:
@@ -77,5 +77,5 @@ def required(holder: Any, name: str, path: str) -> str:
 
 
 def given(**properties: Any) -> dict[str, Any]:
-    """The properties that exist (None would retract)."""
+    """Return the properties that are not None, because None would retract earlier statements."""
     return {name: value for name, value in properties.items() if value is not None}

@@ -1,6 +1,6 @@
-"""Moved files → graph batch. The job that wrote the files is a writer of the dataset to which they were moved, and of its columns.
+"""Projects moved files. The job that wrote the files also becomes a writer of the dataset to which they were moved, and of its columns.
 
-For the projector. Each pair of captures states the same with the same stamp, so it does not matter which of the two comes first.
+Each pair of captures gives the same statements with the same time, so the order of the two does not matter.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def project_moves(flows: Iterable[Flow], manifest_of: Callable[[str], Manifest])
         except HeadwaterError as error:
             if error.transient:
                 raise
-            # `headwater store check` names the damaged capture; the entry that is projected now is sound, and its job is stated.
+            # `headwater store check` names the damaged capture. The current entry is intact, so its job is stated.
             _log.warning("columns of %s are not linked to those of a moved file: %s", flow.dataset[1], error)
         else:
             if sink is not None:
@@ -41,7 +41,7 @@ def project_moves(flows: Iterable[Flow], manifest_of: Callable[[str], Manifest])
 
 
 def _state_columns(statement: Statement, job: str, sink: Sink, dataset: tuple[str, str], reader: Manifest) -> None:
-    """A column that was read is the written column of its name, so that tags and masks of one hold for the other."""
+    """State that each column of the moved files derives unchanged from the written column, so that tags and masks apply to both."""
     derivation: dict[str, Any] = {"transformations": [_AS_IT_IS], f"by:{job}": [_AS_IT_IS]}
     written = {name.lower(): name for name in (*(column.name for column in sink.columns), *sink.partition_columns)}
     for source in reader.sources:

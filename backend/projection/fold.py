@@ -1,7 +1,7 @@
 """Applies batches to a store, with the links that need two log entries.
 
-A run read a version if it read a file of the version. The captures may arrive in any order: the second one finds the first. Stating a link
-again changes nothing.
+A run read a version if it read a file of the version. The captures may arrive in any order, because the second one adds the link. Adding a
+link twice changes nothing.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _PARTITION = f"{NodeKind.PARTITION}:"
 async def fold(store: GraphStore, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
     """Apply batches, and the links that they complete.
 
-    `offset` is stored with the last of them: after a crash, both are repeated with the same result.
+    `offset` is stored with the last of them. After a crash, both are repeated with the same result.
     """
-    # Statements that many entries share (`blocks`) are about datasets and columns.
+    # Statements that many entries share (`blocks`) are about datasets and columns only.
     if not any(edge.dst.startswith(_PARTITION) or edge.src.startswith(_PARTITION) for batch in batches for edge in batch.edges):
         await store.apply(tenant, batches, offset=offset)
         return
@@ -28,7 +28,7 @@ async def fold(store: GraphStore, tenant: str, batches: Sequence[GraphBatch], *,
 
 
 async def link_versions(store: GraphStore, tenant: str, batches: Sequence[GraphBatch]) -> GraphBatch:
-    """Versions → runs for each file that one capture wrote and another read, if these applied batches contain either."""
+    """Return edges from versions to runs, for each file that one capture wrote and another read, if the batches contain either."""
     edges = [edge for batch in batches for edge in batch.edges]
     readers = [(edge.src, edge.dst) for edge in edges if edge.kind is EdgeKind.READS and edge.src.startswith(_PARTITION)]
     versions = {edge.dst: edge.src for edge in edges if edge.kind is EdgeKind.CONTAINS and edge.src.startswith(f"{NodeKind.VERSION}:")}
@@ -39,5 +39,5 @@ async def link_versions(store: GraphStore, tenant: str, batches: Sequence[GraphB
     if versions:
         known = await store.neighbours(tenant, list(versions), direction=Direction.DOWNSTREAM, kinds=[EdgeKind.READS])
         links |= {(versions[edge.src], edge.dst) for edge in known}
-    # Without a time: which batch brings a link depends on the order in which they come. The run says when it read.
+    # Links have no time, because the order of batches is arbitrary. The run has the time of the read.
     return GraphBatch(Stamp("", ""), edges=[Edge(version, run, EdgeKind.READS) for version, run in sorted(links)])

@@ -1,7 +1,7 @@
-"""A PROV document → graph batch: entities become datasets and versions, activities runs of jobs, agents applications or owners.
+"""Projects a PROV document: entities become datasets and versions, activities runs of jobs, agents applications or owners.
 
-An export of ours becomes its nodes and edges again. Statements without a place in the graph are counted (`left_out`), never guessed:
-records (their lineage is in segments), influences without details, alternates.
+An export of Headwater becomes its nodes and edges again. Statements without a representation in the graph are counted (`left_out`), never
+guessed: records (their lineage is in segments), influences without details, alternates.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from headwater.graph.prov.import_properties import PROVENANCE, kept_attributes
 from headwater.graph.prov.model import PROV, SHAPES, Document, Kind, Literal, Name, Statement
 from headwater.graph.prov.terms import LABEL, NODE, TERM, TYPE, term
 
-_MOST_MAKERS = 10  # of one entity: beyond, its readers are linked to the dataset alone, since each would be linked to each version
+_MOST_MAKERS = 10  # limit of versions of one entity; above it, readers are linked to the dataset only
 _EPOCH = "1970-01-01T00:00:00Z"
 _DATA = frozenset({NodeKind.VERSION, NodeKind.PARTITION})
-# Implied by other statements of an export, and by the ids of what they name.
+# These follow from other statements of an export, and from ids.
 _FACETS = frozenset({"tags", "ownership", "schema", "columnLineage"})
 _IMPLIED = frozenset({Kind.AGENT, Kind.SPECIALIZATION, Kind.COMMUNICATION})
 
 
 def prov_stamp(document: Document, key: str) -> Stamp:
-    """The latest time in the document; facts of a document without times yield to all others."""
+    """Return the latest time in the document. Facts of a document without times have the lowest precedence."""
     times = [
         value
         for _, statements in document.instances()
@@ -38,7 +38,7 @@ def prov_stamp(document: Document, key: str) -> Stamp:
 
 
 def project_prov(document: Document, stamp: Stamp) -> tuple[GraphBatch, Mapping[str, int]]:
-    """The statements of the document, and the number of statements of each kind without a place."""
+    """Project a document. Also returns the number of statements of each kind without a representation in the graph."""
     statements = [statement for _, listed in document.instances() for statement in listed]
     projection = _Projection(statements, document.namespaces, stamp)
     return projection.stated.batch(), projection.left_out
@@ -71,7 +71,7 @@ class _Projection:
             self.stated.describe(identifier, {"ownership": {"owners": listed}})
 
     def _about_agent(self, name: str) -> dict[str, Any]:
-        """A document's statement about an agent, as a property."""
+        """Return the document's statement about an agent as a property."""
         agent = self._agents.get(name)
         if agent is None or not agent.attributes:
             return {}
@@ -89,7 +89,7 @@ class _Projection:
         return True
 
     def _others_entity(self, entity: Statement, name: str) -> None:
-        """A foreign entity. A plan is a job; any other is a dataset, with a version for each activity that made it."""
+        """State a foreign entity. A plan is a job; any other is a dataset, with a version for each activity that made it."""
         plan = (TYPE, Name(f"{PROV}Plan")) in entity.attributes
         if plan and not self._names.is_plan(name):
             return
@@ -143,7 +143,7 @@ class _Projection:
         return bool(activity and entity) and self._read(activity or "", entity or "", inferred=_is_inferred(usage))
 
     def _read(self, activity: str, entity: str, *, inferred: bool = False) -> bool:
-        """State a read. Of an entity that an export inferred, only its dataset is stated."""
+        """State a read. If an export inferred the entity, only its dataset is stated."""
         names, run, job = self._names, self._run(activity), self._names.job(activity)
         own = names.own(entity)
         if own == NodeKind.PARTITION:
@@ -177,11 +177,11 @@ class _Projection:
         if kinds == {NodeKind.COLUMN}:
             self.stated.link(self._place(source), self._place(entity), EdgeKind.DERIVES)
             return True
-        if activity:  # PROV-CONSTRAINTS, inference 11: it used the one and generated the other
+        if activity:  # PROV-CONSTRAINTS, inference 11: the activity used one entity and generated the other
             return self._wrote(entity, activity, None) and self._read(activity, source, inferred=_is_inferred(derivation))
         if not kinds <= {None, NodeKind.DATASET, NodeKind.VERSION}:
             return False
-        # Some activity there was; nobody named it. A job that stands for it joins the two.
+        # The document does not name the activity, so a job represents it.
         target = self._dataset(entity)
         namespace, name = parse_id(target)[1]
         job = self.stated.job(namespace, f"derivation of {name}")
@@ -209,7 +209,7 @@ class _Projection:
         return True
 
     def _acts(self, agent: str, job: str) -> None:
-        """An application contains its jobs; a person or an organisation owns them."""
+        """State that an application contains its jobs, or that a person or an organisation owns them."""
         own = self._names.own(agent)
         if own == NodeKind.PIPELINE:
             self.stated.describe(self._place(agent), self._about_agent(agent))
@@ -267,7 +267,6 @@ class _Projection:
         return False
 
     def _run(self, activity: str) -> str | None:
-        """The run of an activity, within its job."""
         run, job = self._names.run(activity), self._names.job(activity)
         if job:
             self.stated.job(*parse_id(job)[1])
@@ -280,7 +279,7 @@ class _Projection:
         return self.stated.dataset(namespace, name)
 
     def _place(self, name: str) -> str:
-        """A node of ours, in the containers that its id names."""
+        """State a node of Headwater, in the containers that its id names."""
         identifier = name.removeprefix(NODE)
         kind, parts = kind_of(identifier), parse_id(identifier)[1]
         if kind is NodeKind.DATASET:
@@ -299,23 +298,23 @@ def _label(element: Statement) -> str | None:
 
 
 def _is_masked(relation: Statement) -> bool:
-    """Whether it represents paths that a view of ours hid: no edge of the graph has that meaning."""
+    """Whether a relation represents paths that a view of Headwater hid. No edge of the graph has that meaning."""
     return any(name in (term("via"), term("direct")) for name, _ in relation.attributes)
 
 
 def _is_inferred(relation: Statement) -> bool:
-    """Whether an export of ours inferred a version from the start of a run."""
+    """Whether an export of Headwater inferred a version from the start of a run."""
     return any(name == term("inferred") for name, _ in relation.attributes)
 
 
 def _own(element: Statement, *, without: frozenset[str] | set[str] = frozenset()) -> dict[str, Any]:
-    """Our attributes, as the original properties, without users' declarations and facets."""
+    """Return Headwater's attributes as the original properties. Users' declarations and facets are left out."""
     named = ((name.removeprefix(TERM), value) for name, value in element.attributes if name.startswith(TERM))
     return {name: _plain(value) for name, value in named if name not in without and ":" not in name and name not in _FACETS}
 
 
 def _foreign(element: Statement) -> dict[str, Any]:
-    """The earlier import of our element: attributes in foreign namespaces, and its name there."""
+    """Return the attributes in foreign namespaces that an earlier import added to a node of Headwater, and its name there."""
     kept = kept_attributes(element, None)
     typed = [value for value in kept.pop(TYPE, []) if not _is_ours(value)]
     kept.pop(LABEL, None)
@@ -324,7 +323,7 @@ def _foreign(element: Statement) -> dict[str, Any]:
 
 
 def _is_ours(value: object) -> bool:
-    """Whether an export gives its elements this type."""
+    """Whether Headwater's exports give this type to their elements."""
     name = value.get("name") if isinstance(value, Mapping) else None
     return isinstance(name, str) and name.startswith((TERM, PROV))
 

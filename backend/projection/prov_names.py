@@ -1,7 +1,7 @@
-"""The nodes for the names of a PROV document.
+"""Maps the names of a PROV document to nodes.
 
-A name of ours (`urn:headwater:node:…`) is the node that it names. Any other gets a node by its statements: an entity a dataset (the one
-that it specializes, if any), an activity a run of a job, with its plan or itself as the job. The namespace is the name's.
+A name of Headwater (`urn:headwater:node:…`) is the node that it names. For other names, the statements decide: an entity becomes a dataset
+(the one that it specializes, if any), an activity a run of a job, with its plan or itself as the job. The namespace is the name's.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from headwater.graph.prov.model import Kind, Statement
 from headwater.graph.prov.terms import NODE
 
 _KINDS = frozenset(kind.value for kind in NodeKind)
-_RUNS = "runs"  # an activity of ours that stands for all runs of a job, in views
-_MEANT = frozenset({"bundle", "software"})  # what an export says of itself
+_RUNS = "runs"  # in exports of views, an activity that represents all runs of a job
+_MEANT = frozenset({"bundle", "software"})  # an export's description of itself
 _RECORDS = frozenset({"record", "file"})
 
 
@@ -47,12 +47,12 @@ class Names:
 
     @staticmethod
     def own(iri: str) -> str | None:
-        """The kind of a name of ours; None for a foreign name."""
+        """Return the kind of a name of Headwater, or None for a foreign name."""
         kind, colon, rest = iri.removeprefix(NODE).partition(":")
         return kind if iri.startswith(NODE) and colon and rest else None
 
     def is_node(self, iri: str) -> bool:
-        """Whether a name is that of a node of ours."""
+        """Whether a name is that of a node of Headwater."""
         return self.own(iri) in _KINDS
 
     def is_aside(self, iri: str) -> bool:
@@ -60,11 +60,10 @@ class Names:
         return self.own(iri) in _MEANT
 
     def is_record(self, iri: str) -> bool:
-        """Whether a name is a record's: records are in segments, never in the graph."""
+        """Whether a name identifies a record. Records are in segments, never in the graph."""
         return self.own(iri) in _RECORDS
 
     def split(self, iri: str) -> tuple[str, str]:
-        """Namespace and local part of a name."""
         base = self._bases.longest(iri, shorter_than_name=True)
         if base is not None:
             return base, iri[len(base) :]
@@ -72,7 +71,7 @@ class Names:
         return (iri[:cut], iri[cut:]) if 0 < cut < len(iri) else ("prov", iri)
 
     def dataset(self, iri: str) -> str:
-        """The dataset that an entity is, or is an aspect of."""
+        """Return the dataset that an entity is, or is an aspect of."""
         if iri in self._general:
             iri = self._general_of(iri)
         if self.is_node(iri):
@@ -82,7 +81,7 @@ class Names:
         return node_id(NodeKind.DATASET, *self.split(iri))
 
     def _general_of(self, iri: str) -> str:
-        """The end of a chain of specializations. Each link is followed once, even with many names above it."""
+        """Return the end of a chain of specializations. Each link is followed once, even if many names lead to it."""
         way: dict[str, None] = {}
         while iri in self._general and iri not in way and self.own(iri) != NodeKind.DATASET:
             if iri in self._most_general:
@@ -94,13 +93,13 @@ class Names:
         return iri
 
     def run(self, iri: str) -> str | None:
-        """The run of an activity; None for an activity that represents all runs of a job."""
+        """Return the run of an activity, or None for an activity that represents all runs of a job."""
         if self.own(iri) == _RUNS:
             return None
         return iri.removeprefix(NODE) if self.is_node(iri) else node_id(NodeKind.RUN, str(uuid5(NAMESPACE_URL, iri)))
 
     def job(self, iri: str) -> str | None:
-        """The job of an activity's run; None if nothing names it."""
+        """Return the job of an activity's run, or None if the document does not name it."""
         if self.own(iri) == _RUNS:
             return node_id(NodeKind.JOB, *parse_id(iri.removeprefix(NODE))[1])
         plan = self._plan.get(iri)
@@ -111,11 +110,11 @@ class Names:
         return node_id(NodeKind.JOB, *self.split(plan or iri))
 
     def is_plan(self, iri: str) -> bool:
-        """Whether some activity followed it."""
+        """Whether an activity followed a plan of this name."""
         return iri in self._plans
 
     def version(self, iri: str, activity: str) -> str | None:
-        """The block of an entity that an activity wrote; None if the activity is not one run."""
+        """Return the block of an entity that an activity wrote, or None if the activity is not one run."""
         if self.is_node(iri):
             return iri.removeprefix(NODE)
         run = self.run(activity)

@@ -1,6 +1,6 @@
-"""Finds faults at intake that projection would refuse: ids that no store holds, and times without UTC.
+"""Detects at intake documents that projection would refuse, for ids that no store accepts, and times out of range.
 
-An acknowledged document must not become a dead letter for a fault that could be found before. The whole projection is rehearsed only if
+An acknowledged document must not become a dead letter for a fault that could be detected before. The whole projection is tried only if
 something in the document is unusual, so that an ordinary event costs one search of its bytes.
 """
 
@@ -18,20 +18,20 @@ from headwater.errors import InvalidCaptureError, InvalidEventError, InvalidInpu
 from headwater.graph.model.changes import collect
 from headwater.graph.model.declaration import Declaration
 
-# A byte becomes three characters of an id, and an id has four parts: shorter texts make no id that is too long.
+# A byte becomes at most three characters of an id, and an id has four parts, so shorter texts never make an id that is too long.
 _LONG = 300
-_LONG_TEXT = re.compile(rb'"[^"]{301}')  # a text that is longer, or what stands between two texts
-# Members whose texts are long, and part of no id.
+_LONG_TEXT = re.compile(rb'"[^"]{301}')  # a longer text, or the characters between two texts
+# Members whose texts may be long, and are not part of an id.
 _PROSE = frozenset({b"query", b"stackTrace", b"message", b"description", b"text", b"sourceCode"})
-_ACTOR = ACTOR.encode()  # a facet with nodes in it
+_ACTOR = ACTOR.encode()  # a facet that contains nodes
 _EDGE_OF_TIME = (b'"0000-', b'"0001-', b'"9999-')
 
 
 def rehearse_event(event: Mapping[str, Any], body: bytes, path: str) -> None:
-    """Accept an event that can be projected.
+    """Check that an event can be projected.
 
     Raises:
-        InvalidEventError: it cannot.
+        InvalidEventError: the event cannot be projected.
     """
     if not _has_long_name(body) and not any(edge in body for edge in _EDGE_OF_TIME) and _ACTOR not in body:
         return
@@ -44,7 +44,7 @@ def rehearse_event(event: Mapping[str, Any], body: bytes, path: str) -> None:
 
 def _has_long_name(body: bytes) -> bool:
     if b'\\"' in body:
-        return True  # where a text ends is not seen at once
+        return True  # an escape hides the end of the text
     if _LONG_TEXT.search(body) is None:
         return False
     texts = body.split(b'"')
@@ -54,10 +54,10 @@ def _has_long_name(body: bytes) -> bool:
 
 
 def rehearse_capture(manifest: Mapping[str, Any]) -> None:
-    """Accept a manifest that can be projected.
+    """Check that a manifest can be projected.
 
     Raises:
-        InvalidCaptureError: it cannot.
+        InvalidCaptureError: the manifest cannot be projected.
     """
     try:
         collect([project_capture(manifest, capture_stamp(manifest, ""), [])])
@@ -66,9 +66,9 @@ def rehearse_capture(manifest: Mapping[str, Any]) -> None:
 
 
 def rehearse_declaration(declaration: Declaration) -> None:
-    """Accept a declaration that can be projected.
+    """Check that a declaration can be projected.
 
     Raises:
-        InvalidInputError: it cannot.
+        InvalidInputError: the declaration cannot be projected.
     """
     collect([project_declaration(declaration, declaration_stamp(declaration, ""))])

@@ -1,4 +1,4 @@
-"""Collects the statements of one log entry. Every node gets its id, its container and its place here."""
+"""Collects the statements of one log entry, and gives every node its id and its container."""
 
 from __future__ import annotations
 
@@ -18,38 +18,37 @@ _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Statements that several entries share, to be stated again: the same objects in every batch. `placed` as in `Statement`."""
+    """Statements that several entries share, so that their objects are the same in every batch. `placed` as in `Statement`."""
 
     placed: Mapping[tuple[str, ...], str]
     blocks: Sequence[Block]
 
 
 class Statement:
-    """A batch in the making. The verbs name a node, put it into its container, and return its id.
+    """A batch under construction. Its methods name a node, put it into its container, and return its id.
 
-    A node with nothing but its id needs no statement: the edge to its container makes it.
+    A node with nothing but its id needs no statement, because the edge to its container creates it.
     """
 
     def __init__(self, stamp: Stamp) -> None:
         self._stamp = stamp
-        self.by = ""  # the run that states it
+        self.by = ""  # the run that makes the statements
         self._nodes: list[Node] = []
         self._edges: dict[EdgeKey, Mapping[str, Any]] = {}
         self._placed: dict[tuple[str, ...], str] = {}
         self._blocks: dict[Block, None] = {}
-        self.meant: Mapping[tuple[str, str], tuple[str, str]] = _NONE  # by the names of datasets in an event, what they mean
-        self.unnamed: dict[str, int] = {}  # by the names of datasets, how many of their columns have no name, and are left out
+        self.meant: Mapping[tuple[str, str], tuple[str, str]] = _NONE  # the meanings of the names of datasets in an event
+        self.unnamed: dict[str, int] = {}  # the number of columns without a name, by the names of datasets
 
     def describe(
         self, identifier: str, properties: Mapping[str, Any], *, name: str | None = None, ranks: Mapping[str, int] | None = None
     ) -> str:
-        """State properties of a node (none: nothing is stated)."""
+        """State properties of a node. Without properties and name, nothing is stated."""
         if properties or name is not None:
             self._nodes.append(Node(identifier, kind_of(identifier), name or bare_name(identifier), properties, ranks or {}))
         return identifier
 
     def link(self, src: str, dst: str, kind: EdgeKind, properties: Mapping[str, Any] | None = None) -> None:
-        """State an edge."""
         key = (src, dst, kind)
         known = self._edges.get(key)
         if known is None:
@@ -58,16 +57,16 @@ class Statement:
             self._edges[key] = {**known, **properties}
 
     def state(self, part: Part) -> None:
-        """State a part again."""
+        """Add the statements of a part."""
         self._placed.update(part.placed)
         self._blocks.update(dict.fromkeys(part.blocks))
 
     def part(self) -> Part:
-        """All statements, for reuse in others."""
+        """Return all statements as a part, for reuse in others."""
         return Part(self._placed, [*self._blocks, Block(self._nodes, self._made())])
 
     def contain(self, container: str, child: str) -> str:
-        """State that the container holds the child; returns the child."""
+        """State that a container contains a child. Returns the child."""
         self.link(container, child, EdgeKind.CONTAINS)
         return child
 
@@ -79,7 +78,7 @@ class Statement:
         return known
 
     def meaning(self, namespace: str, name: str) -> tuple[str, str]:
-        """The dataset that a name in the entry means."""
+        """Return the dataset that a name in the entry means."""
         return self.meant.get((namespace, name)) or dataset_root(namespace, name)
 
     def column(self, namespace: str, name: str, column: str) -> str:
@@ -102,10 +101,9 @@ class Statement:
         return self.contain(job, node_id(NodeKind.RUN, run))
 
     def batch(self) -> GraphBatch:
-        """All statements."""
         return GraphBatch(self._stamp, self._nodes, self._made(), self.by, list(self._blocks))
 
     def _made(self) -> list[Edge]:
-        """The edges, made together: an event has hundreds, and making them one by one would cost more than everything else."""
+        """Return the edges, created together, because creating hundreds of edges one by one takes longer than all other work."""
         ends = ([key[part] for key in self._edges] for part in range(3))
         return made(Edge, len(self._edges), (*ends, self._edges.values(), repeat(_NONE), repeat(""), repeat("")))

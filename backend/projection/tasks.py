@@ -1,11 +1,11 @@
-"""Stages and tasks of a run: those that Spark reported to the listener, and those that wrote associations, with their recordings.
+"""Projects the stages and tasks of a run: those that Spark reported to the listener, and those that wrote associations.
 
 An event names all stages of its query, a limited number of tasks, and the stages that each stage read from. The manifest of a capture has
-the recordings: a stage holds a task attempt for each that the driver counted. Its data comes from the scans and stages with the next
-recorded rows below; a task made the files in its segment of the sink. Both name the same nodes.
+the recorded rows: a stage contains a task attempt for each one that the driver counted. The input of a stage comes from the scans and the
+stages that recorded rows before it. A task made the files in its segment of the sink. Both documents name the same nodes.
 
-Limited: a run of ten thousand tasks must not outweigh everything else about it. A stage has the number of its tasks, and of those in the
-graph. The files of other tasks belong to the stage.
+The number of tasks is limited, because a run of ten thousand tasks must not outweigh all other facts about it. A stage has the number of
+its tasks, and the number of its tasks in the graph. The files of other tasks belong to the stage.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from headwater.backend.projection.statement import Statement
 from headwater.errors import InvalidEventError
 from headwater.graph.model import NodeKind, bare_name, node_id
 
-MAX_TASKS = 200  # of one capture, or one event
-_MAX_STAGES = 100  # of one event
+MAX_TASKS = 200  # limit of tasks of one capture, or one event
+_MAX_STAGES = 100  # limit of stages of one event
 STAGES = "headwater_stages"
 
 Place = tuple[int, int]  # a stage, and its attempt
@@ -29,7 +29,7 @@ Place = tuple[int, int]  # a stage, and its attempt
 def state_stages(statement: Statement, facets: Mapping[str, Any], run: str) -> None:
     """State the stages of an event, from its facet `headwater_stages`.
 
-    Their ids are those of the run's capture, if its ledger names one: its manifest then has the same stages.
+    If the run's ledger names a capture, the ids are those of the capture, because its manifest has the same stages.
     """
     capture = text(mapping(facets.get("headwater_capture")).get("capture")) or bare_name(run)
     stages = objects(mapping(facets.get(STAGES)).get("stages"))[:_MAX_STAGES]
@@ -57,12 +57,12 @@ def _state_task(statement: Statement, stage: str, capture: str, task: Mapping[st
 
 
 def state_tasks(statement: Statement, manifest: Mapping[str, Any], run: str, capture: str, made: Mapping[int, Sequence[str]]) -> None:
-    """State the stages and tasks; `made` are the files (ids of partitions) that each task attempt wrote."""
+    """State the stages and tasks. `made` maps task attempts to the files (ids of partitions) that they wrote."""
     segments = objects(manifest.get("segments"))
     tasks = _tasks(segments)
     sink = (manifest.get("sink") or {}).get("boundary")
     last = {_place(segment) for segment in segments if segment.get("boundary") == sink}
-    # Those that made the files first: where not all are kept, they tell more.
+    # The tasks that made the files come first, because they are the most useful ones.
     kept = sorted(tasks, key=lambda task: (tasks[task][0] not in last, tasks[task][0], tasks[task][1]["partition"], task))[:MAX_TASKS]
     sources, before = _entries(manifest, segments)
     ids: dict[Place, str] = {}
@@ -88,7 +88,7 @@ def state_tasks(statement: Statement, manifest: Mapping[str, Any], run: str, cap
 
 
 def _name(place: Place) -> str:
-    """The name of a stage on Spark's own page, with the attempt if it was not the first."""
+    """Return the name of a stage as in Spark's UI, with the attempt if it was not the first."""
     return str(place[0]) if not place[1] else f"{place[0]}.{place[1]}"
 
 
@@ -109,7 +109,7 @@ def _place(segment: Mapping[str, Any]) -> Place:
 
 
 def _tasks(segments: Iterable[Mapping[str, Any]]) -> dict[int, tuple[Place, dict[str, Any]]]:
-    """The task attempts by number, each with its stage and its recordings at all boundaries."""
+    """Return the task attempts by number, each with its stage and its recorded rows at all boundaries."""
     tasks: dict[int, tuple[Place, dict[str, Any]]] = {}
     for segment in segments:
         about = tasks.setdefault(int(segment["attempt"]), (_place(segment), {"partition": segment["partition"], "rows": 0, "bytes": 0}))[1]
@@ -119,7 +119,7 @@ def _tasks(segments: Iterable[Mapping[str, Any]]) -> dict[int, tuple[Place, dict
 
 
 def _entries(manifest: Mapping[str, Any], segments: Iterable[Mapping[str, Any]]) -> tuple[dict[Place, list[str]], dict[Place, set[Place]]]:
-    """For each stage, the datasets with records that it recorded first, and the stages with rows that it recorded next."""
+    """Return for each stage the datasets whose records it recorded first, and the stages whose rows it recorded next."""
     plan = _Recording(manifest, segments)
     sources = [source for source in objects(manifest.get("sources")) if source.get("format") != "local"]
     names = {source.get("source"): stated_dataset(source, "$.sources") for source in sources}
@@ -137,14 +137,16 @@ def _entries(manifest: Mapping[str, Any], segments: Iterable[Mapping[str, Any]])
 
 
 class _Recording:
-    """The recording operators of a plan, and their stages."""
+    """The operators of a plan that recorded rows, and their stages."""
 
     def __init__(self, manifest: Mapping[str, Any], segments: Iterable[Mapping[str, Any]]) -> None:
         self.operators = objects(manifest.get("operators"))
         where: dict[int, set[Place]] = {}
         for segment in segments:
             where.setdefault(segment["boundary"], set()).add(_place(segment))
-        self._at: dict[int, list[tuple[set[Place], bool]]] = {}  # the stages, and whether only the operator's last input goes there
+        self._at: dict[
+            int, list[tuple[set[Place], bool]]
+        ] = {}  # by operator: the stages, and whether only the operator's last input goes there
         for boundary in objects(manifest.get("boundaries")):
             if boundary["boundary"] in where:
                 self._at.setdefault(boundary["operator"], []).append((where[boundary["boundary"]], boundary["kind"] == "match"))
@@ -155,11 +157,11 @@ class _Recording:
                 self._above.setdefault(child, []).append((operator["id"], child == inputs[-1]))
 
     def recorded(self) -> Iterator[tuple[int, set[Place]]]:
-        """The operators at which rows are recorded, with the stages that did."""
+        """Yield the operators that recorded rows, with their stages."""
         yield from ((operator, places) for operator, boundaries in self._at.items() for places, _ in boundaries)
 
     def after(self, operator: int) -> set[Place]:
-        """The stages that recorded rows of an operator next, on their way up."""
+        """Return the stages that recorded the rows of an operator next, downstream of it."""
         found: set[Place] = set()
         seen: set[int] = set()
         waiting = [operator]

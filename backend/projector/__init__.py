@@ -1,1 +1,1 @@
-"""Applies the log to the graph and the kept captures, entry by entry."""
+"""Applies the log to the graph and the stored captures, entry by entry."""

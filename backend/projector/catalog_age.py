@@ -1,8 +1,8 @@
-"""Checks whether the catalog of captures is as new as the log.
+"""Checks that the catalog of captures is as new as the log.
 
-An older copy in its place would lack captures and show no damage.
+An older copy of the catalog, for example from a backup, would lack captures without being damaged.
 
-The catalog counts its changes, and the log notes the count whenever captures were published. One small query reads
+The catalog counts its changes, and the log stores the count whenever captures were published. One small query reads
 both, so each start compares them. Associations that replicas share have no count: the captures of the other replicas
 bring an older copy up to date.
 """
@@ -26,12 +26,12 @@ _log = logging.getLogger("headwater.soundness")
 
 
 async def note_generation(log: IngestLog, generation: int) -> None:
-    """Note in the log how often the catalog was changed."""
+    """Store the number of changes of the catalog in the log."""
     await asyncio.wrap_future(log.mark(_SOURCE, _ITEM, str(generation)))
 
 
 def fill_older_copy(log: IngestLog, records: AssociationStore) -> None:
-    """Make the catalog anew of the kept captures where it is older than the log."""
+    """Rebuild the catalog from the stored captures if it is older than the log."""
     known, noted = records.generation(), _number(log.marks(_SOURCE).get(_ITEM))
     if known is None or known >= noted:
         return
@@ -43,14 +43,14 @@ def fill_older_copy(log: IngestLog, records: AssociationStore) -> None:
 
 
 def age_faults(log: Path, catalog: Path) -> Iterator[Fault]:
-    """Whether the file of the catalog is older than that of the log."""
+    """Yield a fault if the file of the catalog is older than the file of the log."""
     try:
         with closing(open_to_read(log)) as database:
             rows = database.execute("SELECT state FROM mark WHERE source = ? AND item = ?", [_SOURCE, _ITEM]).fetchall()
         with closing(open_to_read(catalog)) as database:
             ((known,),) = database.execute("SELECT number FROM generation").fetchall()
     except (sqlite3.Error, ValueError):
-        return  # what is wrong with the files is found by looking at each
+        return  # faults of the files themselves are found by their own checks
     if rows and known < (noted := _number(rows[0][0])):
         yield Fault("catalog", catalog, f"it is an older copy: it has change {known}, the log knows of change {noted}")
 

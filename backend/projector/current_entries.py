@@ -1,7 +1,7 @@
 """A file that names the log entries that a worker is processing, and outlives the worker.
 
-For code that must know the entries of a worker that ended silently: out of memory, by a fault of a C library, or terminated because it
-hung. A note is one small write to a file that stays open. So it takes two microseconds, and survives any end of the process. If a note
+If a worker ends silently (out of memory, by a fault of a C library, or terminated because it hung), the file shows the entries to
+examine. A note is one small write to a file that stays open. It takes two microseconds, and survives any end of the process. If a note
 cannot be written (full disk), it is left out, and projection continues.
 """
 
@@ -15,15 +15,12 @@ from pathlib import Path
 from zlib import crc32
 
 _LONGEST = 4096  # bytes per note
-_CHECK = 9  # bytes of the checksum before it
+_CHECK = 9  # bytes of the checksum before the note
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Entries of a tenant, from `first` to `last`.
-
-    `writes` is True while they are written to the graph, and False while one of them is read.
-    """
+    """The entries of a tenant from `first` to `last`. `writes` is true while they are written to the graph, and false while one is read."""
 
     tenant: str
     first: int
@@ -32,7 +29,7 @@ class Stretch:
 
 
 class AtWork:
-    """The note of one worker."""
+    """The note file of one worker."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -40,15 +37,13 @@ class AtWork:
         self._is_closed = False
 
     def begin(self, stretch: Stretch) -> None:
-        """Note the start of work."""
         self._write([stretch.tenant, stretch.first, stretch.last, stretch.writes])
 
     def end(self) -> None:
-        """Note that there is no work."""
         self._write([])
 
     def close(self) -> None:
-        """Note finally that there is no work: a later end of the process has nothing to do with an entry."""
+        """Record for the last time that no entry is being processed, so that a later crash blames none."""
         self.end()
         self._is_closed = True
 
@@ -75,7 +70,6 @@ class Note:
 
 
 def note_in(path: Path) -> Note | None:
-    """Return the note in a file, or None."""
     try:
         with path.open("rb") as file:
             line = file.read(_LONGEST).partition(b"\n")[0] + b"\n"
@@ -94,9 +88,9 @@ def left_in(path: Path) -> Stretch | None:
 
 
 class Patience:
-    """Limits the time for reading one entry, according to the note in a file, before its worker is terminated.
+    """Limits the time for reading one entry, from the notes in a file.
 
-    Writing is not limited: if a graph store does not answer, no entry is at fault.
+    Writing has no limit, because a slow store is not the entry's fault.
     """
 
     def __init__(self, path: Path, seconds: float) -> None:
@@ -106,7 +100,7 @@ class Patience:
         self._since = 0.0
 
     def is_over(self, process: int, now: float) -> bool:
-        """Whether a process has read the same entry for too long. The note may be from an earlier process that ended."""
+        """Whether a process has read the same entry for too long. Notes of earlier processes are ignored."""
         note = note_in(self._path)
         if note is None or note.process != process or note.stretch is None or note.stretch.writes or note != self._note:
             self._note, self._since = note, now

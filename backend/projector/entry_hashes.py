@@ -1,4 +1,4 @@
-"""Whether the entries of a log are what was accepted: the key of an entry is the hash of its document."""
+"""Checks that the entries of a log are unchanged. The key of an entry is the hash of its document."""
 
 from __future__ import annotations
 
@@ -16,15 +16,12 @@ from headwater.errors import HeadwaterError
 
 
 def is_as_accepted(entry: Entry) -> bool:
-    """Return whether an entry has the document that its key was made of.
-
-    The key of a PROV document cannot be checked.
-    """
+    """Whether an entry's document still matches its key. The key of a PROV document cannot be checked."""
     return entry.kind is EntryKind.PROV or has_key(entry.body, bytes.fromhex(entry.key))
 
 
 def entry_faults(path: Path) -> Iterator[Fault]:
-    """Entries of the log whose bytes are not those that were accepted: their hash is their key."""
+    """Yield a fault for entries of the log whose bytes do not match their key."""
     if not path.exists():
         return
     try:
@@ -37,7 +34,7 @@ def entry_faults(path: Path) -> Iterator[Fault]:
 
 
 def has_key(body: bytes, key: bytes) -> bool:
-    """Whether the bytes of an entry are those that its key was made of."""
+    """Whether the hash of an entry's bytes is this key."""
     try:
         return document_key(json.loads(body)) == key
     except (ValueError, TypeError, RecursionError, HeadwaterError):

@@ -1,6 +1,6 @@
-"""Work that one replica at a time does, under a lease that is renewed until the work ends.
+"""Runs work under a lease, so that one replica at a time does it. The lease is renewed until the work ends.
 
-For work that another replica might otherwise duplicate. A lease expires soon after its holder is gone, so that another replica continues.
+A lease expires soon after its holder is gone, so that another replica continues.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from headwater.backend.ingest.log import IngestLog
 from headwater.errors import HeadwaterError
 
-_SECONDS = 5.0  # after which another replica may continue
+_SECONDS = 5.0  # another replica may continue after this time
 _RENEWED = 1.0
 _log = logging.getLogger("headwater.leases")
 

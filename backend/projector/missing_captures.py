@@ -1,7 +1,7 @@
-"""Captures that are in the log but not in the associations: a removed folder leaves no damaged file behind.
+"""Finds captures that are in the log but not in the associations, because a removed folder leaves no damaged file.
 
-For `headwater store check` and `headwater store repair`, and for a catalog that is made anew of the kept captures,
-which cannot know the missing ones. A pruned capture keeps its folder, so that it does not count as missing.
+The checks and the repair of the store use this, and the rebuild of the catalog from stored captures,
+which cannot show missing ones. A pruned capture keeps its folder, so it does not count as missing.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ _log = logging.getLogger("headwater.soundness")
 
 
 def absent_captures(rows: Iterable[tuple[int, bytes]], is_there: Callable[[str], bool], projected: int) -> dict[str, int]:
-    """The captures of some entries, by offset and body, that were published and are not there; the offset of the last entry of each.
+    """Return the captures of some entries (offset, body) that were published and are missing, with the offset of their last entry.
 
-    `projected` is an offset up to which entries were projected for certain. A capture that waits has segments that
-    are staged.
+    `projected` is an offset up to which entries were certainly projected. A capture that waits for publication has staged segments.
     """
     stated: dict[str, tuple[int, bool]] = {}
     for offset, body in rows:
@@ -38,7 +37,7 @@ def absent_captures(rows: Iterable[tuple[int, bytes]], is_there: Callable[[str],
             manifest = json.loads(body)
             stated[str(manifest["capture"])] = offset, bool(manifest.get("segments"))
         except (ValueError, KeyError, TypeError, AttributeError):
-            continue  # a damaged entry, which the check of the log names
+            continue  # the check of the log reports this damaged entry
     return {
         capture: offset
         for capture, (offset, has_segments) in stated.items()
@@ -52,7 +51,7 @@ def absent_of(log: IngestLog, records: AssociationStore, tenant: str, projected:
 
 
 def absence_faults(log: Path, associations: Path) -> Iterator[Fault]:
-    """The folders that a home lacks by its own log."""
+    """Yield the folders of captures that are in a home's log but missing on the disk."""
     if not log.exists():
         return
     absent: dict[Path, dict[str, int]] = {}
@@ -63,21 +62,21 @@ def absence_faults(log: Path, associations: Path) -> Iterator[Fault]:
                 folder = associations / tenant
                 absent[folder] = absent_captures(rows, partial(_is_in, folder), 0)
     except sqlite3.Error:
-        return  # which the check of the log's own file says
+        return  # the check of the log reports this damage
     for folder, captures in absent.items():
         for capture, offset in captures.items():
             yield Fault("associations", folder / capture[-2:] / capture, f"it is missing; entry {offset} of the log states this capture")
 
 
 def note_absent_captures(log: IngestLog, records: AssociationStore, tenant: str, projected: int) -> None:
-    """Have answers of a tenant say that captures are missing which the log has."""
+    """Let the answers of a tenant report the captures that are in the log but missing on the disk."""
     for capture, offset in absent_of(log, records, tenant, projected).items():
         _log.error("capture %s of entry %d is not kept any more", capture, offset)
         records.catalog.note_lost(tenant, capture, f"entry {offset} of the log states it, and its folder is missing.")
 
 
 def _is_in(folder: Path, capture: str) -> bool:
-    """Whether a capture is in the folder of a tenant, or still waits to be published there."""
+    """Whether a capture is in the folder of a tenant, or still waits there for publication."""
     places = (folder / STAGING / capture, folder / capture[-2:] / capture, folder / capture)  # in the order of publishing
     return any(place.is_dir() for place in places)
 

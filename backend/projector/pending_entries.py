@@ -1,4 +1,4 @@
-"""The number of log entries that the graph does not have yet, for callers without a projector."""
+"""Counts the log entries that are not yet in the graph, for callers without a projector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headwater.graph.stores import GraphStore
 
 
 async def pending(log: IngestLog, graph: GraphStore, tenant: str) -> int:
-    """Return the number of a tenant's entries that wait to be projected.
+    """Return the number of a tenant's entries that wait for projection.
 
     Raises:
         DamagedError: the log lacks entries that the graph has.
@@ -19,7 +19,7 @@ async def pending(log: IngestLog, graph: GraphStore, tenant: str) -> int:
 
 
 async def graph_offset(log: IngestLog, graph: GraphStore, tenant: str) -> int:
-    """Return the offset of the last entry of a tenant that the graph has.
+    """Return the offset of a tenant's last projected entry.
 
     Raises:
         DamagedError: the log lacks entries that the graph has.

@@ -1,7 +1,7 @@
-"""The projector: applies the log to the graph and the kept associations, entry by entry. Tenants take turns.
+"""The projector applies the log to the graph and the stored associations, entry by entry. Tenants take turns.
 
-For the service (on a separate thread) and for the command line (without a service). A batch and its offset are written to the graph in one
-transaction, and publishing a capture twice equals publishing it once. So the projector may be stopped anywhere and started again. An entry
+The service runs it on a separate thread, and the command line without a service. A batch and its offset are written to the graph in one
+transaction, and publishing a capture twice equals publishing it once, so the projector may be stopped anywhere and started again. An entry
 that cannot be projected must not stop later entries: it becomes a dead letter with the reason. Temporary failures produce no dead letters:
 an unreachable store is tried again, and while a disk is full or a store damaged, projection pauses. Dead letters are tried again at each
 start of the service, by `headwater store repair` and by a rebuild, because their cause may be repaired.
@@ -9,11 +9,11 @@ start of the service, by `headwater store repair` and by a rebuild, because thei
 Each tenant has a turn of one batch, so that no tenant delays the others for long. An error in one tenant's entries is raised after the
 turns of the others. The projector waits for an unreachable store only if no other tenant had a turn.
 
-An entry that crashes the worker would also crash the next worker. So a note that outlives the process names the current entries
-(`current_entries`), and entries that were set aside for crashes (`poison_entries`) are skipped here, also by a rebuild.
+An entry that crashes the worker would also crash the next worker. For this reason a note that outlives the process names the current
+entries (`current_entries`), and entries that were set aside for crashes (`poison_entries`) are skipped here, also by a rebuild.
 
-Replicas that share a log share the work: the holder of a tenant's lease projects until nothing waits. The lease only avoids duplicate work:
-two replicas that project the same entries at once produce the same graph.
+Replicas that share a log share the work: the holder of a tenant's lease projects until no entry waits. The lease only avoids duplicate
+work: two replicas that project the same entries at once produce the same graph.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.records.layout import CATALOG
 from headwater.graph.stores import GraphStore
 
-BATCH = 1_000  # entries per transaction: repeated content, which is most of it, is written once
+BATCH = 1_000  # entries per transaction; content that they repeat is written once
 _TURN = 2.0  # seconds after which a batch reads no more entries, because captures may be large
 _log = logging.getLogger("headwater.projector")
 
@@ -73,7 +73,7 @@ class Projector:
     ) -> None:  # fmt: skip
         """`buries` is False for a comparison: no lease is taken, and entries that fail are left out without a dead letter.
 
-        `at_work` gets the entries of each step; `left_out` are tenants that others project.
+        `at_work` records the entries of each step. `left_out` returns tenants that others project.
         """
         self._ingest = log
         self._graph = graph
@@ -83,13 +83,15 @@ class Projector:
         self._at_work = at_work
         self._left_out = left_out
         self._generation: int | None = None
-        self._compares_all = False  # check the keys of all entries: captures always, others when old entries are read again
+        self._compares_all = (
+            False  # whether the keys of all entries are checked, as when old entries are read again; captures are always checked
+        )
         self._set_aside: dict[str, frozenset[int]] = {}  # set-aside entries of the tenants that were checked
         self.done_beside_faults: int | None = None
         """What the last `catch_up` projected where it raised what is wrong with some tenants alone; None where all of them had a fault."""
 
     async def catch_up(self, *, until: Callable[[], bool] = lambda: False) -> int:
-        """Project all waiting entries of every tenant, and return their number. `until` is asked after each batch whether to stop early.
+        """Project all waiting entries of every tenant, and return their number. If `until` returns true after a batch, stop early.
 
         Raises:
             UnavailableError: a store stays unreachable.
@@ -111,7 +113,6 @@ class Projector:
         return done
 
     async def _in_turns(self, tenants: Sequence[str], until: Callable[[], bool]) -> tuple[int, dict[str, Exception]]:
-        """Project waiting entries of some tenants in turns. Returns the number of entries, and the errors by tenant."""
         done, faults = 0, dict[str, Exception]()
         async with AsyncExitStack() as ended:
             # The order is random: if all turns must end early, not always the same tenant has had the first.
@@ -139,9 +140,9 @@ class Projector:
         return done
 
     async def refold(self, tenant: str) -> int:
-        """Project the whole log onto the existing graph, where entries that it already has change nothing. Returns the number of entries.
+        """Project the whole log onto the existing graph. Entries that the graph already has change nothing. Returns the number of entries.
 
-        For a repaired log: entries accepted meanwhile may have offsets below the graph's.
+        After a repair of the log, new entries may have offsets below the graph's offset, so all entries are read again.
         """
         after = done = 0
         await self._know_what_is_set_aside(tenant)
@@ -275,7 +276,7 @@ class Projector:
         self._set_aside[tenant] = frozenset(await asyncio.to_thread(self._ingest.buried_at, tenant, Stage.QUARANTINE))
 
     async def _apply_alone(self, tenant: str, entry: Entry, batches: Sequence[GraphBatch], *, passed: bool = False) -> None:
-        """Apply one entry. If `passed`, the graph's offset stays, because it is past the entry or far before it."""
+        """Apply one entry. With `passed`, the graph's offset stays, because it is past the entry or far before it."""
         offset = None if passed else entry.offset
         try:
             await fold(self._graph, tenant, batches, offset=offset)
@@ -315,7 +316,6 @@ class Projector:
         ]
 
     async def _note_generation(self) -> None:
-        """Note the generation of the catalog in the log, which reveals an older copy of the catalog in its place."""
         generation = await asyncio.to_thread(self._associations.generation) if self._buries else None
         if generation is not None and generation != self._generation:
             await note_generation(self._ingest, generation)
@@ -330,7 +330,7 @@ class Projector:
             self._compares_all = before
 
     def _moves(self, tenant: str, capture: str) -> list[GraphBatch]:
-        """Return the flows through files that a program moved, between a capture and known captures."""
+        """Return the statements about files that a program moved between datasets, for a capture and earlier captures."""
         flows = self._associations.catalog.moves.flows(tenant, capture)
         return project_moves(flows, partial(self._associations.brief, tenant))
 
@@ -339,7 +339,7 @@ class Projector:
             return ()
         try:
             return await self._read(tenant, entry)
-        except Exception as error:  # a bad entry: whatever its fault, later entries continue
+        except Exception as error:  # whatever the fault of the entry is, later entries continue
             if _is_transient(error) or (is_of_disk(error) and not _is_of_one_capture(error)):
                 raise
             await self._bury(tenant, entry, error)
@@ -364,7 +364,7 @@ class Projector:
 
 
 def _but_once_each(until: Callable[[], bool], tenants: int) -> Callable[[], bool]:
-    """Return `until`, preceded by a batch of each tenant."""
+    """Return a function that gives each tenant one batch before it calls `until`."""
     asked = count()
     return lambda: next(asked) >= tenants and until()
 
@@ -374,5 +374,5 @@ def _is_transient(error: BaseException) -> bool:
 
 
 def _is_of_one_capture(error: BaseException) -> bool:
-    """Whether one entry, or one capture's own files, are damaged. Others continue, and the dead letter is tried again after the repair."""
+    """Whether the damage concerns one entry or one capture only. Others continue, and the dead letter is tried again after a repair."""
     return isinstance(error, DamagedError) and error.path is not None and error.path.name != CATALOG

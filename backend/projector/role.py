@@ -1,6 +1,6 @@
 """The projector's role: at most one process of a home has it.
 
-For a service and commands that use one home at the same time. The operating system holds the lock, so it ends with its process, however
+A service and commands may use one home at the same time. The operating system holds the lock, so it ends with its process, however
 that ends.
 """
 
@@ -14,7 +14,7 @@ from typing import Protocol
 
 
 class Role(Protocol):
-    """The right to project a log. One process has it, or, if replicas share the log, all that do not ask to be alone."""
+    """The right to project a log. One process has it. If replicas share the log, all have it together, or one has it exclusively."""
 
     differences: Sequence[str]
     """What this replica has otherwise than others of the same log."""
@@ -40,7 +40,7 @@ class ProjectorRole:
         return self._file is not None
 
     def take(self, *, alone: bool = False) -> bool:
-        """Take the role, if it is free. Returns whether it is held now. The holder is always alone, even without `alone`."""
+        """Take the role, if it is free. Returns whether this process holds it now. The role is always exclusive, even without `alone`."""
         del alone
         if self._file is not None:
             return True
@@ -54,7 +54,6 @@ class ProjectorRole:
         return True
 
     def release(self) -> None:
-        """Release the role."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

@@ -1,1 +1,1 @@
-"""Traces by size: small ones in this process, large ones as Spark jobs."""
+"""Traces by size: small ones run in this process, large ones as Spark jobs."""

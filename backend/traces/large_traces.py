@@ -1,6 +1,6 @@
-"""Traces by size: this process follows small ones, and Spark jobs on the operator's cluster follow large ones.
+"""Runs small traces in this process, and large traces as Spark jobs on the operator's cluster.
 
-For the command line, for the service's question processes (which refuse large traces, so that they start as jobs) and for these jobs. The
+The command line uses it, the service's query processes (which refuse large traces, so that callers start them as jobs), and these jobs. The
 settings of the home name the cluster and the size. Callers cannot choose them.
 """
 
@@ -24,7 +24,7 @@ _MILLION = 1_000_000
 
 
 class TracesBySize(DirectQuestions):
-    """Answers traces in this process or on Spark. `say` receives the progress of large traces."""
+    """Answers traces in this process or on Spark. `say` is called with the progress of large traces."""
 
     def __init__(self, settings: HomeSettings, graph: GraphStore, records: AssociationStore, say: Callable[[str], None]) -> None:
         self._master = settings.spark_master
@@ -33,7 +33,7 @@ class TracesBySize(DirectQuestions):
         self._say = say
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
-        """See `Questions`. This process follows every trace that Spark cannot follow, of any size.
+        """Answer a trace (see `Questions`). Traces that Spark does not support run in this process, whatever their size.
 
         Raises:
             ConfigurationError: Spark cannot be started.
@@ -60,7 +60,7 @@ class TracesBySize(DirectQuestions):
 
 
 def refusing_large(session: Session) -> AbstractContextManager[Session]:
-    """Refuse a large trace, in place of starting a Spark session.
+    """Refuse a large trace instead of starting a Spark session.
 
     Raises:
         LargeTraceError: always.
@@ -72,7 +72,7 @@ def refusing_large(session: Session) -> AbstractContextManager[Session]:
 
 
 def _size(session: Session) -> str:
-    """The estimated size of a trace. Counting stops once the answer is clear."""
+    """Return the estimated size of a trace as text. Counting stops once the trace is known to be large."""
     return (
         f"more than {session.expected_rows // _MILLION} million rows"
         if session.expected_rows >= _MILLION

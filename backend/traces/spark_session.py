@@ -1,6 +1,6 @@
-"""A Spark session for a trace that is too large for one process.
+"""Starts a Spark session for a trace that is too large for one process (`headwater trace --on-spark`).
 
-For `headwater trace --on-spark`. The session uses Spark's own settings (`spark-defaults.conf`, `PYSPARK_SUBMIT_ARGS`) and the given master.
+The session uses Spark's own settings (`spark-defaults.conf`, `PYSPARK_SUBMIT_ARGS`) and the given master.
 Capture is off.
 """
 
@@ -24,10 +24,10 @@ _LEAST = (4, 0)  # the first version that converts to and from Arrow tables
 def spark_session(master: str) -> Iterator[SparkSession]:
     """Start a session on a master (`local[*]`, `yarn`, `spark://…`) and stop it afterwards. An existing session of the process is reused.
 
-    Spark's web pages show traced data and need no key. They are off unless Spark's settings turn them on.
+    Spark's web UI shows traced data and needs no key, so it is off unless Spark's settings turn it on.
 
     Raises:
-        ConfigurationError: Spark cannot start there.
+        ConfigurationError: Spark cannot start with these settings.
     """
     import pyspark
     from py4j.protocol import Py4JError
@@ -41,7 +41,7 @@ def spark_session(master: str) -> Iterator[SparkSession]:
         yield running
         return
     os.environ["HEADWATER_MODE"] = "off"
-    logging.getLogger("SQLQueryContextLogger").disabled = True  # it would print the stack trace of an unsupported statement
+    logging.getLogger("SQLQueryContextLogger").disabled = True  # this logger would print the stack trace of an unsupported statement
     try:
         SparkContext._ensure_initialized()  # noqa: SLF001 - before, Spark's own settings are not known
         shown = str(SparkConf().get("spark.ui.enabled", "false"))

@@ -24,15 +24,15 @@ class ServiceWorker(Protocol):
 
     @property
     def state(self) -> str:
-        """The current activity, or what is wrong."""
+        """Return the current activity, or the current problem."""
 
     @property
     def differences(self) -> Sequence[str]:
-        """Differences between this replica's settings and those of the replicas that share its log."""
+        """Return the differences between this replica's settings and those of the replicas that share its log."""
 
     @property
     def wanted(self) -> WantsTables:
-        """The collection of requested tables for the next time."""
+        """Return the collection of requested tables."""
 
     def start(self) -> None:
         """Start working."""

@@ -1,7 +1,7 @@
-"""The worker's process: projects, prunes and keeps groups for one service, until the service ends it.
+"""The worker's process: projects, prunes and stores groups of records for one service, until the service ends it.
 
 The service starts it as `python -m headwater.backend.worker.child`, sends it messages on standard input, and receives its state on standard
-output. If standard input ends, the service is gone, and this process ends at once: any work may be interrupted anywhere.
+output. If standard input ends, the service is gone, and this process ends immediately, because all work may be interrupted anywhere.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from headwater.backend.workspace import Workspace
 from headwater.graph.records import Wanted
 
 _NICE = 5
-_LOOK = 1.0  # seconds between two checks of values that change without notice
+_LOOK = 1.0  # seconds between two checks of values that change without an event
 
 
 class _Reports:
@@ -90,11 +90,10 @@ async def _work(begin: Begin, requests: BinaryIO, reports: BinaryIO) -> None:
 
 
 def main() -> None:
-    """Work for the parent process."""
     requests: BinaryIO = os.fdopen(os.dup(0), "rb")
     reports: BinaryIO = os.fdopen(os.dup(1), "wb")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # systemd sends them to all processes of a service, and the service stops this one in order
+        signal.signal(number, signal.SIG_IGN)  # systemd sends these signals to all processes, and the service itself stops this one
     os.dup2(2, 1)  # the output of a library must not mix with the reports
     begin = read(requests)
     if not isinstance(begin, Begin):

@@ -1,6 +1,6 @@
 """The messages between a service and its worker's process, in the format of `backend.process.messages`.
 
-The service never waits for the worker. So a message to the worker is small enough (`MOST_BYTES`) that a pipe takes it as a whole or not at
+The service never waits for the worker. A message to the worker is therefore so small (`MOST_BYTES`) that a pipe accepts it wholly or not at
 all.
 """
 
@@ -41,7 +41,7 @@ class Wake:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """The span that appended entries of a tenant, if tracing of the service is on. Projection links to it."""
+    """The tracing span that appended entries of a tenant, if tracing is on. Projection links to it."""
 
     tenant: str
     offsets: Sequence[int]
@@ -50,14 +50,14 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Requests the worker to stop after the current work."""
+    """Asks the worker to stop after the current work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The request to a trial: the entries of a tenant from `first` to `last`.
+    """The request to a trial, which projects the entries of a tenant from `first` to `last`.
 
-    `note` is the file for the note of the current entry. `again`: entries that were set aside are projected again.
+    `note` is the file for the note of the current entry. With `again`, entries that were set aside are projected again.
     """
 
     settings: HomeSettings
@@ -71,9 +71,9 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The worker's report: the state for `/readyz`, the entries projected since the last report, and differences from other replicas.
+    """The worker's report: the state for `/readyz`, and the number of entries projected since the last report.
 
-    `differences` names what differs from the replicas that share its log.
+    `differences` are the differences from the settings of the replicas that share its log.
     """
 
     state: str

@@ -1,10 +1,10 @@
 """Entries at which a worker crashed, and the rule for setting one aside.
 
-For the worker, which must not crash at the same entry for ever. A crash is any end of the process at an entry, including termination after
+A worker must not crash at the same entry for ever. A crash is any end of the process at an entry, including termination after
 too long a time. A worker may crash at an entry by chance, so one crash is no proof. The entries of a crashed worker are projected one by
-one in a separate process (`trials`), and an entry with three crashes in a row is set aside. Then it is a dead letter that is never tried
-again automatically; `headwater store retry` does it. The crashes are counted in the log, so that the count survives a crash of the machine,
-and replicas know it.
+one in a separate process (`trials`), and an entry with three crashes in a row is set aside. It then is a dead letter that is tried
+again only by `headwater store retry`. The log stores the number of crashes, so that it survives a crash of the machine,
+and replicas share it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from headwater.backend.ingest.log import DeadLetter, IngestLog, Stage
 from headwater.backend.projector.current_entries import Stretch
 
-ENDS = 3  # crashes in a row at one entry
+ENDS = 3  # limit of crashes in a row at one entry
 _SOURCE = "entries at which a worker ended"
 _log = logging.getLogger("headwater.worker")
 
@@ -26,7 +26,7 @@ _log = logging.getLogger("headwater.worker")
 class Suspect:
     """Entries of a tenant, one of which may crash a worker.
 
-    `entry`: the entry of the last crash (0: several entries). `ends`: the number of its crashes in a row.
+    `entry` is the entry of the last crash (0: several entries). `ends` is the number of its crashes in a row.
     """
 
     first: int
@@ -42,7 +42,6 @@ class Suspects:
         self._ingest = log
 
     def read(self) -> Mapping[str, Suspect]:
-        """Return all current suspects in the log."""
         noted = self._ingest.marks(_SOURCE)
         return {tenant: Suspect(**json.loads(state)) for tenant, state in noted.items() if state != "{}"}
 
@@ -54,7 +53,7 @@ class Suspects:
             suspect = replace(suspect, entry=at.first, ends=known.ends + 1 if known.entry == at.first else 1)
         if suspect.ends >= ENDS:
             self._set_aside(at, how)
-            # If one entry crashes a worker, others of the tenant may too: all waiting entries get a trial, and crash no worker of all
+            # If one entry crashes a worker, others of the tenant may too. All its waiting entries get a trial, and crash no worker of all
             # tenants.
             suspect = replace(suspect, last=max(suspect.last, self._ingest.latest(at.tenant)), entry=0, ends=0)
         self._mark(at.tenant, json.dumps(asdict(suspect)))

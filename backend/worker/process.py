@@ -1,9 +1,9 @@
-"""The worker in a separate process, from the service's side.
+"""Runs the worker in a separate process, seen from the service.
 
 Projection uses as much of an interpreter as intake, so each has its own. The service must never wait for the worker, and must survive its
-end. A worker that ended is started again, at once and then after growing pauses, and `/readyz` reports it. A worker that reads one entry
-for too long is terminated; the next worker deals with the entry (`trials`). The worker ends with the service, however that ends. Both have
-the log, the graph and the kept associations open, as replicas have. All other information goes over two pipes (`messages`).
+end. A worker that ended is started again, first immediately and then after growing pauses, and `/readyz` reports it. A worker that reads
+one entry for too long is terminated; the next worker deals with the entry (`trials`). The worker ends with the service, however that ends.
+Both have the log, the graph and the stored associations open, as replicas have. All other information goes over two pipes (`messages`).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from headwater.graph.records.batches import batched
 if TYPE_CHECKING:
     from opentelemetry.trace import SpanContext
 
-_WAKE = 0.02  # seconds between two wake-ups: appends in between are projected together
-_END = 3.0  # seconds to finish the current work: nothing is lost if an entry takes longer
+_WAKE = 0.02  # seconds between two wake-ups; appends in between are projected together
+_END = 3.0  # seconds to finish the current work; nothing is lost if an entry takes longer
 _AGAIN = 0.05  # seconds until the request to end is repeated
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # seconds before a restart
 _WATCHED = 1.0  # seconds between two checks of its current entry
@@ -58,9 +58,9 @@ class WorkerProcess:
         self._on_projected = on_projected
         self._on_restart = on_restart
         self._stopping = Event()
-        self._lock = Lock()  # for the process and its pipe
+        self._lock = Lock()  # guards the process and its pipe
         self._process: subprocess.Popen[bytes] | None = None
-        self._ended = ""  # how the last worker ended
+        self._ended = ""  # description of the end of the last worker
         self._was_too_long = False
         self._threads = [
             Thread(target=self._supervise, name="headwater-worker", daemon=True),
@@ -70,7 +70,6 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int | None:
-        """Its process id, if it runs."""
         process = self._process
         return process.pid if process is not None else None
 
@@ -80,7 +79,7 @@ class WorkerProcess:
             thread.start()
 
     def stop(self) -> None:
-        """Stop after the current work, or soon."""
+        """Stop the worker after its current work, within a few seconds."""
         tracing.forward_appended(None)
         self._stopping.set()
         self._log.appended.set()
@@ -119,7 +118,7 @@ class WorkerProcess:
 
     def _live(self) -> int | str:
         """Start a worker and read its reports to the end. Returns its exit code, or the reason why it could not be started."""
-        # A separate session: an interrupt from a terminal is for the service, which then ends the worker.
+        # A separate session, because an interrupt of the terminal must reach only the service, which then ends the worker.
         try:
             process = subprocess.Popen(
                 [sys.executable, "-m", "headwater.backend.worker.child"],
@@ -160,7 +159,7 @@ class WorkerProcess:
             self._stopping.wait(_WAKE)
 
     def _watch(self) -> None:
-        """Terminate a worker that reads one entry for too long: it would never read another."""
+        """Terminate a worker that reads one entry for too long, because it would never read another."""
         patience = Patience(self._settings.folder.worker_note, self._settings.entry_seconds)
         while not self._stopping.wait(min(_WATCHED, self._settings.entry_seconds)):
             with self._lock:
@@ -173,7 +172,7 @@ class WorkerProcess:
             self._send(Linked(tenant, some, span))
 
     def _send(self, message: Wake | Wanted | Linked | End) -> bool:
-        """Send a message, if a worker is there and reads. A lost message only costs time. Returns whether it was sent."""
+        """Send a message, if a worker is there and reads. Returns whether it was sent. A lost message causes only a delay."""
         body = packed(message)
         with self._lock:
             if self._process is None or self._process.stdin is None or len(body) > MOST_BYTES:
@@ -186,11 +185,10 @@ class WorkerProcess:
 
 
 class _Forwarded:
-    """Requests for tables that traces had to compute slowly. They are sent to the worker, which keeps the tables when it has time."""
+    """Sends requests for tables that traces had to compute slowly to the worker, which stores them when it has time."""
 
     def __init__(self, send: Callable[[Wanted], object]) -> None:
         self._send = send
 
     def add(self, wanted: Wanted) -> None:
-        """Request a table."""
         self._send(wanted)

@@ -1,4 +1,4 @@
-"""Projection of entries that were set aside, on request: `headwater store retry`."""
+"""`headwater store retry`: projects entries again that were set aside."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """The worker: a thread that projects the log as it grows, and does maintenance.
 
-Maintenance takes over the spool of dead applications and prunes by the policy of the settings. It also keeps groups of records that a job
+Maintenance delivers the spool of dead applications and prunes by the policy of the settings. It also stores groups of records that a job
 left to be computed later, if their source may be rewritten or a trace took long to compute them.
 
 After a silent crash of a worker, its entries are tried separately (`trials`), and all other work continues.
 
-For the service only, in a separate process (`process`, `child`) or in the service's. The worker has its own event loop, graph store and
-claim to the projector's role, so that a long projection never delays a request. If another process has the role, the worker stands by until
+The service runs it in a separate process (`process`, `child`) or in its own. The worker has its own event loop, graph store and
+claim to the projector's role, so that a long projection never delays a request. If another process has the role, the worker waits until
 that process ends. No error ends it: it reports the error (`state`, for `/readyz`) and tries again.
 """
 
@@ -32,13 +32,13 @@ from headwater.graph.records.prune import Policy
 from headwater.graph.records.slow_tables import WantedTables
 from headwater.graph.stores import GraphStore
 
-_TURN = 5.0  # seconds of projection until all other work, and new tenants, have a turn
-_IDLE = 0.2  # seconds until appends of another process are seen
+_TURN = 5.0  # seconds of projection before other work and new tenants have a turn
+_IDLE = 0.2  # seconds between two checks for appends of other processes
 _SPOOL = 5.0
 _PAUSE = 1.0
-_FAULTS = ("failed", "behind")  # beginnings of the state after an error: for all waiting entries, or for some tenant's
+_FAULTS = ("failed", "behind")  # beginnings of the state after an error, for all waiting entries or for those of a tenant
 _APART = "running; entries at which a worker ended are tried apart"
-_PATIENCE = 30.0  # for an unreachable store
+_PATIENCE = 30.0  # seconds to wait for an unreachable store
 # If replicas share the log, a replica that cannot project soon yields to the others for a while.
 _SHARED_PATIENCE, _ASIDE = 3.0, 6.0
 _STAGING = _PRUNING = 3600.0
@@ -67,20 +67,20 @@ class Worker:
         self._stopping = Event()
         self._thread = Thread(target=lambda: asyncio.run(self._run()), name="headwater-worker", daemon=True)
         self._state = "starting"
-        self._waiting: tuple[int, str] | None = None  # the next capture that may have groups to keep
+        self._waiting: tuple[int, str] | None = None  # the next capture that may have groups to store
         self._looked_at = 0  # number of the last capture; the next service tries failed ones again
         self._keeper: Thread | None = None
         self._pruner: Thread | None = None
         self._learner: Thread | None = None
-        self._end_statement: Callable[[], None] | None = None  # of the keeper
+        self._end_statement: Callable[[], None] | None = None  # interrupts the keeper's current statement
         self._for_speed: Wanted | None = None  # the keeper's current request, if it can wait
         self._staging_due = 0.0
         self._triggers = TriggerDriver(workspace)
-        self._retries = True  # entries refused during damage, or by an earlier release, are tried again
+        self._retries = True  # whether dead letters are tried again, because their cause may be repaired
 
     @property
     def state(self) -> str:
-        """The current activity, or what is wrong."""
+        """Return the current activity, or the current problem."""
         return self._state
 
     @state.setter
@@ -91,12 +91,11 @@ class Worker:
 
     @property
     def differences(self) -> Sequence[str]:
-        """Differences between this replica's settings and those of the replicas that share its log."""
         return self._workspace.role.differences
 
     @property
     def wanted(self) -> WantedTables:
-        """Requests for tables that traces had to compute slowly. They are kept when there is time."""
+        """Return the requests for tables that traces had to compute slowly. They are stored when there is time."""
         return self._workspace.records.wanted
 
     def start(self) -> None:
@@ -184,7 +183,7 @@ class Worker:
         An error in one tenant's entries keeps the graph open, and other work continues.
 
         Raises:
-            Exception: the store is unusable and is opened again.
+            Exception: the store is unusable and must be opened again.
         """
         try:
             projected = await projector.catch_up(until=partial(self._has_had_its_turn, time.monotonic()))
@@ -214,7 +213,6 @@ class Worker:
                     await self._retry(projector, tenant)
 
     async def _retry(self, projector: Projector, tenant: str) -> None:
-        """Project the dead letters of a tenant again. If this is impossible now, new entries of all tenants continue."""
         try:
             await projector.retry(tenant)
         except HeadwaterError as error:
@@ -226,7 +224,7 @@ class Worker:
         return self._stopping.is_set() or time.monotonic() - began > _TURN
 
     async def _clear_staging(self, projector: Projector) -> None:
-        """Delete old segments, unless an entry waits anywhere: the segments in an accepted manifest must be kept."""
+        """Delete old staged segments, unless any entry waits, because an accepted manifest may need its segments."""
         waiting = [await _waits(projector, tenant) for tenant in await asyncio.to_thread(self._workspace.log.tenants)]
         self._staging_due = time.monotonic() + (_SPOOL if any(waiting) else _STAGING)
         if any(waiting):
@@ -240,7 +238,7 @@ class Worker:
             _log.info("dropped the staged segments of %d captures whose manifest never came", stale)
 
     def _learn(self) -> None:
-        """Refresh the knowledge of what other services keep, if associations are shared, so that requests need not."""
+        """Refresh the list of captures that other replicas store, if associations are shared, so that requests need not do it."""
         try:
             for tenant in {DEFAULT_TENANT, *self._workspace.log.tenants()}:
                 self._workspace.records.refresh(tenant)
@@ -248,7 +246,6 @@ class Worker:
             _log.warning("what other services keep is not known for now: %s", error)
 
     def _prune(self) -> None:
-        """Prune by the policy of the settings, if there is one."""
         try:
             if (policy := self._policy) is None:
                 return
@@ -271,7 +268,7 @@ class Worker:
             )
 
     def _keeps(self) -> bool:
-        """Keep groups of the next capture, or of a trace's request, in parallel to the projection. Returns whether work was started."""
+        """Store groups of the next capture, or of a trace's request, in parallel to the projection. Returns whether work was started."""
         if self._waiting is None:
             self._waiting = self._workspace.records.catalog.next_unkept(DEFAULT_TENANT, self._looked_at)
         if self._keeper is not None and self._keeper.is_alive():
@@ -290,18 +287,17 @@ class Worker:
             return False
         self._keeper = Thread(target=work, name="headwater-keeper", daemon=True)
         self._keeper.start()
-        self._keeper.join(_IDLE)  # many captures have no groups to keep
+        self._keeper.join(_IDLE)  # many captures have no groups, so this is often quick
         return True
 
     def _interrupt(self) -> None:
-        """Interrupt the keeper's current statement."""
         end = self._end_statement
         if end is not None:
             end()
 
     def _keep_groups(self, number: int, capture: str) -> None:
-        """Keep groups that traces could not compute after their source is rewritten."""
-        # This import loads DuckDB: a service that only answers health checks does without it.
+        """Store groups that traces could not compute any more after their source is rewritten."""
+        # This import loads DuckDB, which a service that only answers health checks does not need.
         from headwater.graph.trace.recompute.group_keeper import keep_groups
 
         try:
@@ -317,7 +313,7 @@ class Worker:
         self._end_statement = end_statement
 
     def _keep_wanted(self, wanted: Wanted) -> None:
-        """Keep a table that a trace computed slowly, so that the next trace need not."""
+        """Store a table that a trace computed slowly, so that the next trace need not."""
         from headwater.graph.trace.recompute.group_keeper import keep_wanted
 
         what = f"boundary {wanted.boundary} of capture {wanted.capture}"
@@ -339,7 +335,7 @@ class Worker:
 
 
 async def _waits(projector: Projector, tenant: str) -> bool:
-    """Whether an entry of a tenant may wait. Returns True if its log is damaged."""
+    """Whether an entry of a tenant may wait. Returns True if the tenant's log is damaged."""
     try:
         return await projector.pending(tenant) > 0
     except DamagedError:

@@ -1,8 +1,8 @@
 """A trial: a separate process that projects, one by one, entries of a tenant that may crash their process.
 
 The worker (`trials`) or `headwater store retry` starts it as `python -m headwater.backend.worker.trial`, and passes a `Trial` on standard
-input. The trial notes its current entry (`at_work`), so that the parent knows where it crashed. If standard input ends, the parent is gone,
-and this process ends too.
+input. The trial records its current entry (`at_work`), so that the parent knows where it crashed. If standard input ends, the parent is
+gone, and this process ends too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ async def _tried(trial: Trial, at_work: AtWork) -> int:
 
 
 def main() -> None:
-    """Run the trial that the parent requests."""
     requests = os.fdopen(os.dup(0), "rb")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -53,7 +52,7 @@ def main() -> None:
 
     def listen() -> None:
         requests.read()
-        at_work.close()  # the end is not because of an entry
+        at_work.close()  # the process ends, but not because of an entry
         os._exit(LATER)
 
     Thread(target=listen, name="headwater-listener", daemon=True).start()

@@ -1,8 +1,8 @@
-"""Trials of entries at which a worker crashed, in parallel to the worker, which continues with all other tenants.
+"""Runs trials of entries at which a worker crashed, while the worker continues with all other tenants.
 
-For the worker. A tenant with suspects is excluded from the usual projection until a trial has passed them, so that a bad entry delays no
+A tenant with suspects is excluded from the usual projection until a trial has passed them, so that a bad entry delays no
 other tenant. One trial runs at a time, and the tenants take turns. A crash of a trial counts against its current entry. A trial without a
-result (the store is away, another replica has the lease) counts for nothing and is repeated.
+result (the store is away, another replica has the lease) is repeated and does not count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds after a trial that did not p
 
 
 class RunningTrial:
-    """A running trial."""
+    """The process of a trial."""
 
     def __init__(self, trial: Trial, *, seconds: float) -> None:
         self.trial = trial
@@ -44,7 +44,7 @@ class RunningTrial:
             self._process.stdin.write(packed(trial))
 
     def has_ended(self) -> bool:
-        """Whether it has ended. A trial that reads one entry for too long is terminated."""
+        """Whether the trial has ended. A trial that reads one entry for too long is terminated."""
         if self._process.poll() is not None:
             return True
         if self._patience.is_over(self._process.pid, time.monotonic()):
@@ -53,7 +53,6 @@ class RunningTrial:
         return False
 
     def wait(self) -> int:
-        """Wait for the end, and return the exit code."""
         while not self.has_ended():
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(0.2)
@@ -61,7 +60,7 @@ class RunningTrial:
         return int(self._process.returncode)
 
     def how(self) -> str:
-        """Describe its end."""
+        """Describe the end of the trial."""
         return too_long(self._seconds) if self._was_too_long else end_of(self._process.returncode)
 
     def close(self) -> None:
@@ -85,7 +84,7 @@ class Trials:
 
     @property
     def tenants(self) -> Collection[str]:
-        """The tenants with entries to try."""
+        """Return the tenants with entries to try."""
         return self._suspects.keys()
 
     def learn(self, note: Path, how: str) -> None:
@@ -98,7 +97,7 @@ class Trials:
         self._look()
 
     def go_on(self) -> None:
-        """Start a due trial, or judge one that has ended. Never waits."""
+        """Start a due trial, or evaluate one that has ended. Never waits."""
         now = time.monotonic()
         if self._running is not None:
             if self._running.has_ended():
@@ -113,7 +112,7 @@ class Trials:
             self._running = RunningTrial(trial, seconds=self._settings.entry_seconds)
 
     def stop(self) -> None:
-        """Stop the current trial, which counts for nothing."""
+        """Stop the current trial. It does not count."""
         if self._running is not None:
             self._running.close()
             self._note.unlink(missing_ok=True)
@@ -138,7 +137,7 @@ class Trials:
                 self._pause = _FIRST_PAUSE
             self._next_due = time.monotonic() + self._pause
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
-            self._suspects[tenant] = self._suspects.pop(tenant)  # the others have their turns
+            self._suspects[tenant] = self._suspects.pop(tenant)  # moved to the end, so that the others have their turns
         self._look()
 
 
