@@ -1,6 +1,6 @@
 """The page over the real service: a home is served, and Playwright drives Chromium over it.
 
-The demo runs for the story (story.spec.ts). For a large lake (lake.spec.ts) and for administration (admin.spec.ts), 10,000 nodes are
+The demo runs for the story (story.spec.ts), and an example without Spark for shared links (share.spec.ts). For a large lake (lake.spec.ts) and for administration (admin.spec.ts), 10,000 nodes are
 written into the graph of a new home.
 
 `E2E_DEMO` names the folder of a finished demo, which is then used unchanged.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +46,24 @@ def served(home: Path) -> Iterator[LocalService]:
 def test_the_page_tells_the_story(demo: Demo, tmp_path: Path) -> None:
     with served(demo.home) as service:
         browse("story", service, tmp_path)
+
+
+def test_a_shared_link_finds_its_record_after_the_next_write(tmp_path: Path) -> None:
+    home, seeds = tmp_path / "home", tmp_path / "seeds"
+    seeds.mkdir()
+    (seeds / "customers.csv").write_text("id,city\n1,Ulm\n2,Bonn\n", encoding="utf-8")
+    shared = {"HEADWATER_E2E_SHARED": str(tmp_path / "link.txt")}
+    with served(home) as service:
+        for write, orders in enumerate(["1,1,10\n2,1,20\n", "1,2,70\n2,2,80\n3,1,40\n4,1,50\n"], 1):
+            (seeds / "orders.csv").write_text(f"id,customer,amount\n{orders}", encoding="utf-8")
+            run_sql_steps(home, seeds, tmp_path / "out")
+            browse("share", service, tmp_path, HEADWATER_E2E_WRITE=str(write), **shared)
+
+
+def run_sql_steps(home: Path, seeds: Path, folder: Path) -> None:
+    """Run the example that builds tables by SQL steps. It replaces the report."""
+    command = [sys.executable, str(ROOT / "examples" / "actors" / "sql_steps.py"), str(seeds), str(folder)]
+    subprocess.run(command, env=os.environ | {"HEADWATER_HOME": str(home)}, timeout=300, check=True)
 
 
 @pytest.mark.slow

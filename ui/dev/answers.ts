@@ -9,6 +9,7 @@ export interface TraceArguments {
   semantics: 'WITNESS' | 'INFLUENCE';
   forward: boolean;
   to?: string | null;
+  asOf?: string | null;
 }
 
 const REPORT = 'dataset:file:/demo/out/report';
@@ -117,6 +118,7 @@ export function trace(asked: TraceArguments) {
     selected,
     path: hops,
     recapturable: [] as string[],
+    asOf: asked.asOf ? { at: '2026-11-28T14:10:01Z', runs: [asked.asOf], isRead: false } : null,
     elapsedMs: 41.7,
     incomplete: exact
       ? []

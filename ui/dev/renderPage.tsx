@@ -14,7 +14,7 @@ export function renderPage(address: string, options: Parameters<typeof createFix
   );
   vi.stubGlobal('fetch', answer);
   history.replaceState(null, '', address);
-  const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 10_000 } } });
   const rendered = render(
     <QueryClientProvider client={client}>
       <App />

@@ -14,6 +14,12 @@ export function navigate(location: Location): void {
   dispatchEvent(new Event(CHANGED));
 }
 
+/** Change the address without a step for the back button: the page stays the same, and its address says more. */
+export function amendAddress(location: Location): void {
+  history.replaceState(null, '', hrefOf(location));
+  dispatchEvent(new Event(CHANGED));
+}
+
 /** The address of a location, for links. */
 export function hrefOf(location: Location): string {
   return globalThis.location.pathname + formatLocation(location);

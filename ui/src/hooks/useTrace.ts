@@ -1,8 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { TraceDocument, TraceJobAnswerDocument, type TraceQueryVariables } from '../api/generated/graphql';
 import { answerOf } from '../api/query';
 import { request } from '../api/request';
 import { type Location, tracedRecord } from '../location/location';
+import { versionOfRecord } from '../trace/version';
+import { amendAddress } from './useLocation';
 import type { Target } from './useTarget';
 
 const LIMIT = 1000;
@@ -26,6 +29,24 @@ export function useTrace(location: Location, target: Target) {
   const isKept = query.isPlaceholderData || target.isPending;
   const isAboutRecord = query.data !== undefined && isSameRecord(query.data.question, variables);
   return { query, data: isKept && !isAboutRecord ? undefined : query.data, isLoading: isKept || query.isPending };
+}
+
+/**
+ * Name the version of the record in the address, so that the address finds the record after the next write, too. The answer is known: it is
+ * the answer to the same question about the version of now.
+ */
+export function useVersion(location: Location, target: Target): void {
+  const { query } = useTrace(location, target);
+  const client = useQueryClient();
+  const { data, isPlaceholderData } = query;
+  useEffect(() => {
+    if (!data || isPlaceholderData || location.version || location.dataset === undefined) return;
+    const version = versionOfRecord(data.answer.trace.path, location.dataset);
+    if (version === undefined) return;
+    const question = { ...data.question, asOf: version };
+    client.setQueryData(answerOf(TraceDocument, question).queryKey, { question, answer: data.answer });
+    amendAddress({ ...location, version });
+  }, [data, isPlaceholderData, location, client]);
 }
 
 export function traceVariables(location: Location, { to }: Target): TraceQueryVariables {

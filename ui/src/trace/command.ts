@@ -3,10 +3,10 @@ import type { DirectionChoice, SemanticsChoice } from '../location/location';
 export interface CommandRequest {
   /** Path of the dataset. */
   dataset: string;
-  /** A predicate that selects the record. Without one, the file and row select it. */
-  where?: string | undefined;
   file: string;
   row: number;
+  /** Version of the dataset that contains the record. */
+  version?: string | undefined;
   column?: string | undefined;
   semantics: SemanticsChoice;
   direction: DirectionChoice;
@@ -15,11 +15,22 @@ export interface CommandRequest {
 }
 
 /** The command for the trace that the page shows. */
-export function traceCommand({ dataset, where, file, row, column, semantics, direction, to }: CommandRequest): string {
+export function traceCommand({
+  dataset,
+  file,
+  row,
+  version,
+  column,
+  semantics,
+  direction,
+  to,
+}: CommandRequest): string {
   return [
     'headwater trace',
     quote(dataset),
-    ...(where ? ['--where', quote(where)] : ['--row', quote(`${file.replace(/^file:/, '')}:${row}`)]),
+    '--row',
+    quote(`${file.replace(/^file:/, '')}:${row}`),
+    ...(version ? ['--as-of', quote(version.replace(/^run:/, ''))] : []),
     ...(column ? ['--column', quote(column)] : []),
     '--semantics',
     semantics,

@@ -13,6 +13,7 @@ export interface SentenceFacts {
   /** Number of the record: `line 3`, or `row 1` in a file without lines. */
   place: string;
   column?: string | undefined;
+  /** Undefined if it cannot be read any more. */
   value?: unknown;
   semantics: SemanticsChoice;
   direction: DirectionChoice;
@@ -42,7 +43,11 @@ function subject({ column, value, place, dataset, direction }: SentenceFacts): P
   const within = [{ text: ' in ' }, { text: dataset, strong: true }];
   if (column === undefined || direction === 'forward')
     return [{ text: place.charAt(0).toUpperCase() + place.slice(1) }, ...within];
-  return [{ text: `${column} = ${formatValue(value)}`, strong: true }, { text: ` of ${place}` }, ...within];
+  return [
+    { text: value === undefined ? column : `${column} = ${formatValue(value)}`, strong: true },
+    { text: ` of ${place}` },
+    ...within,
+  ];
 }
 
 function predicate({ records, datasets, coarse, semantics, direction }: SentenceFacts): Phrase[] {

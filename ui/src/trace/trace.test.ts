@@ -1,8 +1,9 @@
 import { traceCommand } from './command';
-import { exampleFor, predicateFor } from './predicate';
+import { exampleFor } from './predicate';
 import { plainText, type SentenceFacts, sentenceOf } from './sentence';
 import { nextOrder } from './sorting';
 import { formatValue, isNumericType, sameValue } from './values';
+import { versionOfRecord } from './version';
 
 const facts: SentenceFacts = {
   dataset: 'report',
@@ -23,6 +24,8 @@ test.each([
     { semantics: 'influence', records: 669 },
     'max_wind_mph = 1048.36 of line 15 in report was influenced by 669 records in weather.csv.',
   ],
+  [{ value: undefined }, 'max_wind_mph of line 15 in report comes from 1 record in weather.csv.'],
+  [{ value: null }, 'max_wind_mph = null of line 15 in report comes from 1 record in weather.csv.'],
   [
     { records: 25621, datasets: ['a', 'b', 'c'] },
     'max_wind_mph = 1048.36 of line 15 in report comes from 25,621 records in 3 datasets.',
@@ -43,35 +46,6 @@ test.each([
   expect(say(part as Partial<SentenceFacts>)).toBe(sentence);
 });
 
-const rows = [
-  { origin: 'EWR', year: 2013, month: 1, wind: 31.5 },
-  { origin: 'EWR', year: 2013, month: 2, wind: 31.5 },
-  { origin: 'JFK', year: 2013, month: 2, wind: null },
-];
-const predicate = (index: number) =>
-  predicateFor(
-    rows[index] ?? {},
-    rows.filter((_, other) => other !== index),
-  );
-
-test('a predicate selects its row by as few columns as it takes', () => {
-  expect(predicate(0)).toBe("origin = 'EWR' AND month = 1");
-  expect(predicate(2)).toBe("origin = 'JFK'");
-});
-
-test('a row that has a twin cannot be selected by a predicate', () => {
-  expect(predicateFor({ a: 1 }, [{ a: 1 }])).toBeUndefined();
-});
-
-test('the only row is selected by its first column', () => {
-  expect(predicateFor({ a: 1, b: 2 }, [])).toBe('a = 1');
-});
-
-test('names and text are quoted as DuckDB wants them, nulls are asked for', () => {
-  expect(predicateFor({ 'Select "x"': "it's" }, [])).toBe(`"Select ""x""" = 'it''s'`);
-  expect(predicateFor({ gone: null }, [])).toBe('gone IS NULL');
-});
-
 test('the example is a predicate over the first row', () => {
   expect(exampleFor({ origin: 'EWR', year: 2013, month: 1 })).toBe("origin = 'EWR' AND month = 1");
   expect(exampleFor({})).toContain('DuckDB');
@@ -85,21 +59,21 @@ const command = {
   direction: 'backward',
 } as const;
 
-test('the command asks what the page shows', () => {
-  expect(traceCommand({ ...command, where: "origin = 'EWR'", column: 'max_wind_mph', to: '/raw/weather.csv' })).toBe(
-    `headwater trace /out/report --where "origin = 'EWR'" --column max_wind_mph --semantics witness --to /raw/weather.csv`,
+test('the command names the record and its version', () => {
+  expect(traceCommand({ ...command, version: 'run:0198a7c2', column: 'max_wind_mph', to: '/raw/weather.csv' })).toBe(
+    'headwater trace /out/report --row "/out/report/part 0.csv:13" --as-of 0198a7c2 --column max_wind_mph --semantics witness --to /raw/weather.csv',
   );
 });
 
-test('without a predicate the record is named by its file and row', () => {
+test('without a version the command asks about the current one', () => {
   expect(traceCommand({ ...command, direction: 'forward' })).toBe(
     'headwater trace /out/report --row "/out/report/part 0.csv:13" --semantics witness --forward',
   );
 });
 
 test('what a shell would read as its own is quoted', () => {
-  expect(traceCommand({ ...command, where: `a = '$HOME' AND "b c" = 1` })).toContain(
-    `--where 'a = '\\''$HOME'\\'' AND "b c" = 1'`,
+  expect(traceCommand({ ...command, column: `a = '$HOME' AND "b c" = 1` })).toContain(
+    `--column 'a = '\\''$HOME'\\'' AND "b c" = 1'`,
   );
 });
 
@@ -140,4 +114,26 @@ test('a head pressed three times leaves the rows as they were', () => {
     { column: 'c', descending: true },
     undefined,
   ]);
+});
+
+const hop = (run: string, inputs: string[], output: string, grain: 'RECORD' | 'DATASET' = 'RECORD') => ({
+  run,
+  inputs,
+  output,
+  grain,
+});
+
+test('the version of a record is the run that wrote it', () => {
+  expect(versionOfRecord([hop('run:2', ['b'], 'c'), hop('run:1', ['a'], 'b')], 'b')).toBe('run:1');
+});
+
+test('the version of a record that no run wrote is a run that read it', () => {
+  expect(versionOfRecord([hop('run:2', ['b'], 'c'), hop('run:1', ['a'], 'b')], 'a')).toBe('run:1');
+});
+
+test('the version is unknown if no run or several runs can have written the record', () => {
+  expect(versionOfRecord([], 'a')).toBeUndefined();
+  expect(versionOfRecord([hop('run:1', ['a'], 'b', 'DATASET')], 'b')).toBeUndefined();
+  expect(versionOfRecord([hop('run:2', ['b'], 'b'), hop('run:1', ['a'], 'b')], 'b')).toBeUndefined();
+  expect(versionOfRecord([hop('run:1', ['a'], 'b', 'DATASET'), hop('run:2', ['b'], 'c')], 'b')).toBeUndefined();
 });

@@ -273,7 +273,7 @@ export type RowsQueryVariables = Exact<{
 
 export type RowsQuery = { rows: { dataset: string, total: number, hasRecordLineage: boolean, note: string | null, columns: Array<{ name: string, type: string }>, rows: Array<{ file: string, row: number, line: number | null, values: unknown }> } };
 
-export type TraceAnswerFragment = { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, recapturable: Array<string>, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, recaptured: string | null, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> };
+export type TraceAnswerFragment = { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, recapturable: Array<string>, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, recaptured: string | null, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, asOf: { at: string, isRead: boolean } | null, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> };
 
 export type TraceQueryVariables = Exact<{
   dataset: string;
@@ -287,7 +287,7 @@ export type TraceQueryVariables = Exact<{
 }>;
 
 
-export type TraceQuery = { trace: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, recapturable: Array<string>, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, recaptured: string | null, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } };
+export type TraceQuery = { trace: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, recapturable: Array<string>, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, recaptured: string | null, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, asOf: { at: string, isRead: boolean } | null, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } };
 
 export type StartTraceMutationVariables = Exact<{
   dataset: string;
@@ -315,7 +315,7 @@ export type TraceJobAnswerQueryVariables = Exact<{
 }>;
 
 
-export type TraceJobAnswerQuery = { traceJob: { answer: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, recapturable: Array<string>, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, recaptured: string | null, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } | null } | null };
+export type TraceJobAnswerQuery = { traceJob: { answer: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, recapturable: Array<string>, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, recaptured: string | null, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, asOf: { at: string, isRead: boolean } | null, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } | null } | null };
 
 export type CancelTraceMutationVariables = Exact<{
   id: string;
@@ -668,6 +668,10 @@ export const TraceAnswerFragmentDoc = new TypedDocumentString(`
     recaptured
   }
   recapturable
+  asOf {
+    at
+    isRead
+  }
   graph {
     nodes {
       id
@@ -944,6 +948,10 @@ export const TraceDocument = new TypedDocumentString(`
     recaptured
   }
   recapturable
+  asOf {
+    at
+    isRead
+  }
   graph {
     nodes {
       id
@@ -1041,6 +1049,10 @@ export const TraceJobAnswerDocument = new TypedDocumentString(`
     recaptured
   }
   recapturable
+  asOf {
+    at
+    isRead
+  }
   graph {
     nodes {
       id

@@ -133,10 +133,31 @@ test('the page shows the command for its trace', async () => {
   await user.click(await screen.findByRole('button', { name: 'Command and link' }));
   expect(
     await screen.findByText(
-      `headwater trace /demo/out/report --where "origin = 'EWR' AND month = 2" --column max_wind_mph --semantics witness --to /demo/raw/weather.csv`,
+      /^headwater trace \/demo\/out\/report --row \S+part-00000-c41d.csv:1 --as-of \S+ --column max_wind_mph --semantics witness --to \S+weather.csv$/,
     ),
   ).toBeVisible();
 });
+
+test('the address names the run that wrote the record, and the link with this run is asked as of that run', async () => {
+  const first = renderPage(traceOf(1, 'max_wind_mph'));
+  await sentence();
+  await waitFor(() => expect(new URLSearchParams(location.search).get('version')).toMatch(/^run:/));
+  const version = new URLSearchParams(location.search).get('version');
+  expect(history.state).toBeNull();
+  // The known answer is the answer of the new address, too.
+  expect(asksOf(first.fetch, 'Trace')).toHaveLength(1);
+  first.unmount();
+  const { fetch } = renderPage(location.pathname + location.search);
+  expect(await sentence()).toHaveTextContent('comes from 1 record');
+  expect(asksOf(fetch, 'Trace')).toEqual([expect.objectContaining({ asOf: version })]);
+  expect(screen.getByText('As of 2026-11-28 14:10:01 UTC.')).toBeVisible();
+});
+
+/** The variables of all requests with a question. */
+function asksOf(fetch: ReturnType<typeof renderPage>['fetch'], operation: string) {
+  const calls = fetch.mock.calls.filter(([, init]) => String(init?.body).includes(`query ${operation}(`));
+  return calls.map(([, init]) => JSON.parse(String(init?.body)).variables);
+}
 
 test('without an answer of the service the page shows what to do', async () => {
   renderPage('/');

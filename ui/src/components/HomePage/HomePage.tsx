@@ -33,7 +33,7 @@ export function HomePage() {
     list.current?.querySelector<HTMLAnchorElement>('a[data-row]')?.click();
   }, [isEntered, isLoading]);
 
-  if (data?.total === 0 && text === '') return <EmptyState />;
+  if (data?.total === 0 && data.text === '' && text === '') return <EmptyState />;
 
   const onKeyDown = (event: KeyboardEvent) => {
     const links = [...(list.current?.querySelectorAll<HTMLAnchorElement>('a[data-row]') ?? [])];

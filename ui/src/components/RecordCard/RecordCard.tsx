@@ -14,13 +14,15 @@ interface RecordCardProps {
 }
 
 export function RecordCard({ record, traced, clicked, origin = false }: RecordCardProps) {
+  const pairs = Object.entries(valuesOf(record.values));
   return (
     <article className={styles.card}>
       <p className={styles.place} title={record.file ?? undefined}>
         {placeOf(record)}
       </p>
+      {pairs.length === 0 && <p className={styles.gone}>The values cannot be read.</p>}
       <dl className={styles.values}>
-        {Object.entries(valuesOf(record.values)).map(([column, value]) => {
+        {pairs.map(([column, value]) => {
           const isTraced = traced.has(column);
           const marked = isTraced && clicked !== undefined && sameValue(value, clicked.value);
           return (

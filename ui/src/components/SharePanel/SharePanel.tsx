@@ -1,9 +1,7 @@
 import { type KeyboardEvent, useId, useRef, useState } from 'react';
 import { hrefOf } from '../../hooks/useLocation';
-import { rowValues, useRows } from '../../hooks/useRows';
 import type { Location, TracedRecord } from '../../location/location';
 import { traceCommand } from '../../trace/command';
-import { predicateFor } from '../../trace/predicate';
 import { CopyField } from '../CopyField/CopyField';
 import { Icon } from '../Icon/Icon';
 import styles from './SharePanel.module.css';
@@ -13,8 +11,6 @@ interface SharePanelProps {
   location: Location;
   /** Path of the dataset. */
   dataset: string;
-  /** Values of the traced record. */
-  values: Record<string, unknown>;
   /** Path of the target dataset. */
   to: string | undefined;
 }
@@ -49,6 +45,11 @@ export function SharePanel(props: SharePanelProps) {
           <div>
             <h2>As a link to this view</h2>
             <CopyField label="the link" text={new URL(hrefOf(props.location), document.baseURI).href} />
+            <p className={styles.note}>
+              {props.location.version
+                ? 'Both name the version that contains the record. They find it after the next write, too.'
+                : 'No captured run wrote this record, so the link finds it only as long as its file stays the same.'}
+            </p>
           </div>
         </section>
       )}
@@ -56,22 +57,14 @@ export function SharePanel(props: SharePanelProps) {
   );
 }
 
-function Command({ location, record, dataset, values, to }: SharePanelProps) {
-  const { first, total } = useRows({ dataset: record.dataset }, 0, 0);
-  const page = first.data;
-  // A predicate is known to select one row only if all rows are loaded.
-  const whole = page !== undefined && total === page.rows.length;
-  const others = whole
-    ? page.rows.filter((row) => row.file !== record.file || row.row !== record.row).map((row) => rowValues(page, row))
-    : [];
-  const { column, semantics, direction } = location;
-  const where = whole ? predicateFor(values, others) : undefined;
+function Command({ location, record, dataset, to }: SharePanelProps) {
+  const { column, version, semantics, direction } = location;
   return (
     <div>
       <h2>On the command line</h2>
       <CopyField
         label="the command"
-        text={traceCommand({ dataset, where, file: record.file, row: record.row, column, semantics, direction, to })}
+        text={traceCommand({ dataset, file: record.file, row: record.row, version, column, semantics, direction, to })}
       />
     </div>
   );

@@ -1,3 +1,4 @@
+import { instantText } from '../../facts/time';
 import type { DirectionChoice, SemanticsChoice } from '../../location/location';
 import type { Phrase } from '../../trace/sentence';
 import { Badge } from '../Badge/Badge';
@@ -9,6 +10,8 @@ interface TraceHeadProps {
   direction: DirectionChoice;
   exact: boolean;
   elapsedMs: number;
+  /** The version in which the record was looked up, if the address names one. */
+  asOf: { at: string; isRead: boolean } | null;
 }
 
 const MEANING: Record<DirectionChoice, Record<SemanticsChoice, string>> = {
@@ -23,7 +26,7 @@ const MEANING: Record<DirectionChoice, Record<SemanticsChoice, string>> = {
 };
 
 /** The result of a trace as a sentence, its meaning, and its exactness. */
-export function TraceHead({ sentence, semantics, direction, exact, elapsedMs }: TraceHeadProps) {
+export function TraceHead({ sentence, semantics, direction, exact, elapsedMs, asOf }: TraceHeadProps) {
   return (
     <div className={styles.head}>
       <h1 className={styles.sentence}>
@@ -43,6 +46,11 @@ export function TraceHead({ sentence, semantics, direction, exact, elapsedMs }: 
           </Badge>
         )}
         <span>{MEANING[direction][semantics]}</span>
+        {asOf && (
+          <span title={asOf.isRead ? 'The dataset as a run read it' : 'The dataset as a run wrote it'}>
+            As of {instantText(asOf.at)}.
+          </span>
+        )}
         <span className={styles.time}>{Math.round(elapsedMs)} ms</span>
       </p>
     </div>

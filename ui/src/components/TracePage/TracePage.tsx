@@ -12,14 +12,15 @@ import { useFlowDraft } from '../../hooks/useDraft';
 import { useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
 import { useTarget } from '../../hooks/useTarget';
-import { traceVariables, useTrace } from '../../hooks/useTrace';
-import { type DirectionChoice, HOME, type Location, type TracedRecord } from '../../location/location';
+import { traceVariables, useTrace, useVersion } from '../../hooks/useTrace';
+import { type DirectionChoice, definedParts, HOME, type Location, type TracedRecord } from '../../location/location';
 import { sentenceOf } from '../../trace/sentence';
 import { valuesOf } from '../../trace/values';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
 import { FlowGraph } from '../DatasetFlow/DatasetFlow';
 import { Incomplete } from '../Incomplete/Incomplete';
 import { LargeTrace } from '../LargeTrace/LargeTrace';
+import { Link } from '../Link/Link';
 import { ErrorNote } from '../Note/Note';
 import { RecaptureButton } from '../RecaptureButton/RecaptureButton';
 import { Records } from '../Records/Records';
@@ -45,11 +46,11 @@ export function TracePage({ location, record }: TracePageProps) {
   const target = useTarget(location);
   const { query, data, isLoading } = useTrace(location, target);
   const { error, refetch } = query;
+  useVersion(location, target);
   // The words next to an answer are those of its own question. The address can already contain the next question.
   const trace = data?.answer.trace;
   const answered = data ? answeredLocation(location, data.question) : location;
   const lineage = useLineage(record.dataset, location.direction === 'backward' ? 'UPSTREAM' : 'DOWNSTREAM');
-  const isTooLarge = error instanceof RequestError && error.detail.code === 'LargeTraceError';
   const around = lineage.data ?? EMPTY;
   const path = pathOf(record.dataset);
   const place = placeWithin(trace, record);
@@ -75,20 +76,16 @@ export function TracePage({ location, record }: TracePageProps) {
         targets={targets}
         onChange={(change) => navigate(changed(location, change))}
       >
-        {trace && (
-          <SharePanel
-            location={location}
-            record={record}
-            dataset={path}
-            values={valuesOf(trace.selected[0]?.values)}
-            to={target.to && pathOf(target.to)}
-          />
-        )}
+        {trace && <SharePanel location={location} record={record} dataset={path} to={target.to && pathOf(target.to)} />}
       </TraceControls>
-      {isTooLarge && (
-        <LargeTrace variables={traceVariables(location, target)} reason={error.message} onAnswer={() => refetch()} />
+      {error && (
+        <Failure
+          error={error}
+          location={location}
+          variables={traceVariables(location, target)}
+          onRetry={() => refetch()}
+        />
       )}
-      {error && !isTooLarge && <ErrorNote error={error} onRetry={() => refetch()} />}
       {isLoading && !trace && !error && <Skeleton label="Loading the records" rows={12} />}
       {trace && !error && (
         <div className={`${styles.answer} ${isLoading ? styles.loading : ''}`} inert={isLoading} aria-busy={isLoading}>
@@ -96,6 +93,36 @@ export function TracePage({ location, record }: TracePageProps) {
         </div>
       )}
     </div>
+  );
+}
+
+interface FailureProps {
+  error: Error;
+  location: Location;
+  variables: TraceQueryVariables;
+  onRetry: () => void;
+}
+
+/** A trace without an answer: the service can answer a large one as a job. */
+function Failure({ error, location, variables, onRetry }: FailureProps) {
+  if (error instanceof RequestError && error.detail.code === 'LargeTraceError')
+    return <LargeTrace variables={variables} reason={error.message} onAnswer={onRetry} />;
+  return (
+    <>
+      <ErrorNote error={error} onRetry={onRetry} />
+      <OtherVersion location={location} />
+    </>
+  );
+}
+
+/** If the address names a version, a link to the same place in the current version. */
+function OtherVersion({ location }: { location: Location }) {
+  if (!location.version) return null;
+  return (
+    <p className={styles.current}>
+      The address names the version of {location.version.replace(/^run:/, 'run ')}.{' '}
+      <Link to={definedParts<Location>({ ...location, version: undefined })}>Ask about the current version</Link>
+    </p>
   );
 }
 
@@ -134,6 +161,7 @@ function Head({ trace, location, place }: HeadProps) {
       direction={direction}
       exact={trace.exact}
       elapsedMs={trace.elapsedMs}
+      asOf={trace.asOf}
     />
   );
 }
@@ -183,7 +211,7 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
     isPathOnly: !location.around,
   });
   const lines = useMemo(() => ({ hops: trace.path, columns: trail }), [trace.path, trail]);
-  const value = column === undefined ? undefined : { value: valuesOf(trace.selected[0]?.values)[column] };
+  const value = column === undefined ? undefined : valuesOf(trace.selected[0]?.values)[column];
 
   return (
     <>
@@ -209,7 +237,7 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
         total={trace.total}
         hops={trace.path}
         traced={columnsByDataset(trail)}
-        clicked={value}
+        clicked={value === undefined ? undefined : { value }}
         nameOf={(id) => short.get(id) ?? titleOf(id)}
       />
     </>
