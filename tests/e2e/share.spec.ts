@@ -20,7 +20,9 @@ test('after the next write, the address finds the same record', async ({ page })
   await page.goto(readFileSync(shared, 'utf8'));
   const heading = page.getByRole('heading', { level: 1 });
   // The file now contains another value in that place, so the page shows neither the value nor the number of the line.
-  await expect(heading).toHaveText('amount of row 0 in report.csv comes from 3 records in customers.csv and orders.csv.');
+  await expect(heading).toHaveText(
+    'amount of row 0 in report.csv comes from 3 records in customers.csv and orders.csv.',
+  );
   await expect(page.getByText('The values cannot be read.').first()).toBeVisible();
   await page.getByRole('radio', { name: 'Influence' }).check();
   await expect(heading).toContainText('was influenced by 3 records');

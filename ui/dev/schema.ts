@@ -331,6 +331,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
           ...mutation,
           ...more.mutation,
         },
+        Edge: { former: () => false },
         Node: {
           containers: ({ id }: WorldNode) => ancestors(id),
           unwritten: () => false,

@@ -1,6 +1,8 @@
 import type { Groupable } from '../graph/groups';
-import { shortNames } from '../graph/names';
+import { parseId } from '../graph/ids';
+import { pathOf, shortNames } from '../graph/names';
 import type { GraphNode, LineageGraph } from '../graph/types';
+import { definedParts } from '../location/location';
 import { number, type Properties, properties, text } from './read';
 import { byTime, type RunFacts, runFacts } from './runs';
 
@@ -14,6 +16,17 @@ export interface DatasetSummary extends Groupable {
   lastRun?: RunFacts | undefined;
   /** Number of records that the last successful run wrote. */
   rows?: number | undefined;
+}
+
+/** The namespace of a dataset: the system that stores it. */
+export function namespaceOf(dataset: string): string {
+  return parseId(dataset).parts[0] ?? '';
+}
+
+/** The namespace and name of a dataset. The name of a local file is its path. */
+export function fullName(dataset: string): string {
+  const namespace = namespaceOf(dataset);
+  return ['', 'file'].includes(namespace) ? pathOf(dataset) : `${namespace} · ${pathOf(dataset)}`;
 }
 
 /** Ids of the writing jobs, their last runs, and the versions from these runs. */
@@ -52,8 +65,24 @@ export function summaries(
       containers: node.containers,
       pipelines: own.map(({ job }) => pipelineOf(job, actors)),
       lastRun,
-      rows: number(lastWritten(versions)?.rows),
+      rows: sizesOf(lastWritten(versions) ?? {}).rows,
     };
+  });
+}
+
+export interface Sizes {
+  rows?: number | undefined;
+  bytes?: number | undefined;
+  files?: number | undefined;
+}
+
+/** The size of a version: Headwater's own counts, or those in OpenLineage's facet of output statistics. */
+export function sizesOf(version: Properties): Sizes {
+  const stated = properties(version.outputStatistics);
+  return definedParts<Sizes>({
+    rows: number(version.rows) ?? number(stated.rowCount),
+    bytes: number(version.bytes) ?? number(stated.size),
+    files: number(version.files) ?? number(stated.fileCount),
   });
 }
 
@@ -70,7 +99,7 @@ export function versionsOf(nodes: readonly Pick<GraphNode, 'properties'>[]): {
 
 /** The properties of the latest version. A run that failed wrote no version. */
 function lastWritten(versions: readonly Properties[]): Properties | undefined {
-  const written = versions.filter((version) => number(version.rows) !== undefined);
+  const written = versions.filter((version) => sizesOf(version).rows !== undefined);
   return written.toSorted((a, b) => (text(b.writtenAt) ?? '').localeCompare(text(a.writtenAt) ?? ''))[0];
 }
 
@@ -84,7 +113,10 @@ interface Writer {
 
 function writerPairs(writers: LineageGraph): Writer[] {
   const nodes = new Map(writers.nodes.map((node) => [node.id, node]));
-  return writers.edges.flatMap(({ src, dst, kind }) => {
+  // A job that writes the dataset no more says nothing about it, unless there is no other job.
+  const current = new Set(writers.edges.filter(({ former }) => !former).map(({ dst }) => dst));
+  return writers.edges.flatMap(({ src, dst, kind, former }) => {
+    if (former && current.has(dst)) return [];
     const job = nodes.get(src);
     if (kind !== 'WRITES' || job?.kind !== 'JOB') return [];
     const { lastRun, lastComplete } = properties(job.properties);

@@ -1,10 +1,10 @@
 import type { LineageGraph } from '../graph/types';
 import { operationsOf } from '../trace/operation';
-import { lastRunsOf, summaries, versionsOf } from './datasets';
+import { lastRunsOf, sizesOf, summaries, versionsOf } from './datasets';
 import { byTime, healthOf, runFacts } from './runs';
 import { schemaOf } from './schema';
 import { bytesText } from './size';
-import { ago, duration, instantText } from './time';
+import { ago, duration, instantText, secondsText } from './time';
 
 const run = (properties: unknown, id = 'run:1', status?: string) =>
   runFacts({ id, properties, ...(status && { ledger: { status, problems: [], rows: null, bytes: null } }) });
@@ -12,7 +12,9 @@ const run = (properties: unknown, id = 'run:1', status?: string) =>
 test('a successful run is good if its ledger is complete, otherwise partial', () => {
   expect(healthOf(run({ state: 'COMPLETE' }, 'run:1', 'complete'))).toBe('good');
   expect(healthOf(run({ state: 'COMPLETE' }, 'run:1', 'refused'))).toBe('partial');
-  expect(healthOf(run({ state: 'COMPLETE' }))).toBe('partial');
+  // Another tool reported the run.
+  expect(healthOf(run({ state: 'COMPLETE' }, 'run:1', 'unknown'))).toBe('reported');
+  expect(healthOf(run({ state: 'COMPLETE' }))).toBe('reported');
 });
 
 test('a run that failed is failed whatever its ledger says, and a run without an end is running', () => {
@@ -101,6 +103,24 @@ test('after a run that failed, a dataset still has the rows of the last one that
   expect(healthOf(report?.lastRun)).toBe('failed');
 });
 
+test('the rows of a version are those that any tool stated', () => {
+  const statistics = { rowCount: 855_599, size: 1_000, fileCount: 3 };
+  expect(sizesOf({ outputStatistics: statistics })).toEqual({ rows: 855_599, bytes: 1_000, files: 3 });
+  // Headwater counted itself.
+  expect(sizesOf({ rows: 7, outputStatistics: statistics })).toEqual({ rows: 7, bytes: 1_000, files: 3 });
+  expect(sizesOf({ outputStatistics: { rowCount: '7' } })).toEqual({});
+});
+
+test('a job that gave a dataset up says nothing about it, unless there is no other job', () => {
+  const [job, dataset] = writers.nodes;
+  const old = { id: 'job:s:old', kind: 'JOB', name: 'old', properties: { lastRun: 'run:6' } } as const;
+  const edge = (src: string, former: boolean) => ({ src, dst: REPORT, kind: 'WRITES' as const, former });
+  const both = { ...writers, nodes: [job, dataset, old], edges: [edge('job:s:report', false), edge(old.id, true)] };
+  expect(lastRunsOf(both as LineageGraph)).not.toContain('run:6');
+  const alone = { ...writers, nodes: [dataset, old], edges: [edge(old.id, true)] };
+  expect(lastRunsOf(alone as LineageGraph)).toContain('run:6');
+});
+
 test('what was written is told apart from what a run only set out to write', () => {
   const versions = [
     { writtenAt: '2026-01-01T00:00:00Z', rows: 3 },
@@ -133,4 +153,43 @@ test('times and sizes read as one says them', () => {
     '184 kB',
     '5.0 GB',
   ]);
+});
+
+test.each([
+  [9, 'just now'],
+  [-9, 'just now'],
+  [59, '59 seconds ago'],
+  [119, '119 seconds ago'],
+  [150, '2 minutes ago'],
+  [90 * 60, '90 minutes ago'],
+  [119 * 60 + 59, '119 minutes ago'],
+  [2.9 * 3600, '2 hours ago'],
+  [38 * 3600, '38 hours ago'],
+  [47.9 * 3600, '47 hours ago'],
+  [71 * 3600, '2 days ago'],
+  [29.9 * 86_400, '29 days ago'],
+  [31 * 86_400, '2026-01-03'],
+  [-3 * 3600, 'in 3 hours'],
+])('%d seconds are “%s”, never more than they are', (seconds, text) => {
+  const now = Date.parse('2026-02-03T12:00:00Z');
+  expect(ago(new Date(now - seconds * 1000).toISOString(), now)).toBe(text);
+});
+
+test.each([
+  [59.94, '59.9 s'],
+  [59.96, '1 min 0 s'],
+  [119.7, '2 min 0 s'],
+  [3599.8, '1 h 0 min'],
+  [7500, '2 h 5 min'],
+])('a time of %d s has no sixtieth second or minute: %s', (seconds, text) => {
+  expect(secondsText(seconds)).toBe(text);
+});
+
+test.each([
+  [999_499, '999 kB'],
+  [999_600, '1.0 MB'],
+  [9_960, '10 kB'],
+  [999_950_000, '1.0 GB'],
+])('%d bytes are %s', (bytes, text) => {
+  expect(bytesText(bytes)).toBe(text);
 });

@@ -14,7 +14,7 @@ export interface RunFacts {
   ledger: Ledger | undefined;
 }
 
-export type Health = 'good' | 'partial' | 'failed' | 'running' | 'unknown';
+export type Health = 'good' | 'reported' | 'partial' | 'failed' | 'running' | 'unknown';
 
 export function runFacts({ id, properties: own, ledger }: Pick<GraphNode, 'id' | 'properties' | 'ledger'>): RunFacts {
   const facts = properties(own);
@@ -33,12 +33,16 @@ export function byTime(runs: readonly RunFacts[]): RunFacts[] {
   return runs.toSorted((a, b) => (b.started ?? '').localeCompare(a.started ?? ''));
 }
 
-/** The result of a run in one word. A successful run is `good` if its lineage is complete. */
+/**
+ * The result of a run in one word. A successful run is `good` if the lineage of its records is complete, and `partial` if Headwater captured
+ * less. A run that another tool reported is `reported`: its lineage by dataset is all that the tool has.
+ */
 export function healthOf(run: RunFacts | undefined): Health {
   if (!run) return 'unknown';
   if (hasFailed(run)) return 'failed';
   if (run.state !== 'COMPLETE') return 'running';
-  return run.ledger?.status === 'complete' ? 'good' : 'partial';
+  if (!run.ledger || run.ledger.status === 'unknown') return 'reported';
+  return run.ledger.status === 'complete' ? 'good' : 'partial';
 }
 
 export function hasFailed({ state }: Pick<RunFacts, 'state'>): boolean {

@@ -2,7 +2,8 @@ const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
 
 /** `80 kB` */
 export function bytesText(bytes: number): string {
-  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
-  const value = bytes / 1000 ** power;
-  return `${power > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[power]}`;
+  let [value, power] = [bytes, 0];
+  // The rounded number decides: 999,600 bytes are 1.0 MB and not 1000 kB.
+  while (Math.round(value) >= 1000 && power < UNITS.length - 1) [value, power] = [value / 1000, power + 1];
+  return `${power > 0 && value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[power]}`;
 }

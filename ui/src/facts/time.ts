@@ -1,18 +1,22 @@
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+const UNITS = [
+  ['day', DAY],
+  ['hour', HOUR],
+  ['minute', MINUTE],
+] as const;
 
 /** `3 minutes ago`, for an instant in ISO 8601. */
 export function ago(instant: string, now = Date.now()): string {
-  const seconds = Math.round((now - Date.parse(instant)) / 1000);
+  const seconds = Math.trunc((now - Date.parse(instant)) / 1000);
   if (Number.isNaN(seconds)) return instant;
-  if (seconds < 10) return 'just now';
-  const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-  if (seconds < MINUTE) return format.format(-seconds, 'second');
-  if (seconds < HOUR) return format.format(-Math.round(seconds / MINUTE), 'minute');
-  if (seconds < DAY) return format.format(-Math.round(seconds / HOUR), 'hour');
-  if (seconds < 30 * DAY) return format.format(-Math.round(seconds / DAY), 'day');
-  return instant.slice(0, 10);
+  const size = Math.abs(seconds);
+  if (size < 10) return 'just now';
+  if (size >= 30 * DAY) return instant.slice(0, 10);
+  // A unit begins at two of it, and its number is never rounded up: 38 hours are not two days.
+  const [unit, length] = UNITS.find(([, each]) => size >= 2 * each) ?? ['second', 1];
+  return new Intl.RelativeTimeFormat('en').format(-Math.trunc(seconds / length), unit);
 }
 
 /** `2026-02-03 09:31:04 UTC` */
@@ -27,8 +31,12 @@ export function duration(from: string, to: string): string | undefined {
   return Number.isNaN(seconds) || seconds < 0 ? undefined : secondsText(seconds);
 }
 
-/** `7.2 s`, or `1 min 5 s`. */
+/** `7.2 s`, `1 min 5 s`, or `2 h 5 min`. */
 export function secondsText(seconds: number): string {
-  if (seconds < MINUTE) return `${seconds.toFixed(1)} s`;
-  return `${Math.floor(seconds / MINUTE)} min ${Math.round(seconds % MINUTE)} s`;
+  const tenths = Math.round(seconds * 10) / 10;
+  if (tenths < MINUTE) return `${tenths.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < HOUR) return `${Math.floor(whole / MINUTE)} min ${whole % MINUTE} s`;
+  const minutes = Math.round(seconds / MINUTE);
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

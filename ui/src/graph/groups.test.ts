@@ -57,6 +57,13 @@ test('a list that was cut says so of its last dataset', () => {
   expect([...captionsOf(groups, []).values()]).toEqual(['1 record', '1+ records']);
 });
 
+test('a list that was cut has the known number, unless another dataset can come after it', () => {
+  const records = [record({}), record({ dataset: 'e' }), record({ dataset: 'e', row: null, grain: 'PARTITION' })];
+  const counts = (datasets: string[]) => [...captionsOf(groupRecords(records, 9000, datasets), []).values()];
+  expect(counts(['d', 'e'])).toEqual(['1 record', '8,998 records']);
+  expect(counts(['d', 'e', 'f'])).toEqual(['1 record', '1+ records']);
+});
+
 test('a place is said as one would look it up', () => {
   expect(placeOf(record({ line: 1011, row: 1009, file: 'file:/raw/weather.csv' }))).toBe('weather.csv, line 1011');
   expect(placeOf(record({}))).toBe('part-0, row 3');

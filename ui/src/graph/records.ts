@@ -18,12 +18,21 @@ export interface RecordGroup {
   records: ReachedRecord[];
   /** Entries that are known only as a file, a version or the whole dataset. */
   coarse: ReachedRecord[];
+  /** Number of its records and entries, if it is known. The list of a cut group is shorter. */
+  count: number | undefined;
   /** Whether a limit can have removed records. */
   cut: boolean;
 }
 
-/** Group records by dataset. If `total` is larger than the list, the last group is cut. */
-export function groupRecords(records: readonly ReachedRecord[], total = records.length): RecordGroup[] {
+/**
+ * Group records by dataset. If `total` is larger than the list, the last group is cut. Its number of records is known if no other dataset
+ * of the answer comes after it: `datasets` are the datasets that the answer can contain.
+ */
+export function groupRecords(
+  records: readonly ReachedRecord[],
+  total = records.length,
+  datasets: readonly string[] = [],
+): RecordGroup[] {
   const groups = new Map<string, RecordGroup>();
   for (const record of records) {
     const group = groups.get(record.dataset) ?? {
@@ -31,13 +40,19 @@ export function groupRecords(records: readonly ReachedRecord[], total = records.
       name: record.datasetName,
       records: [],
       coarse: [],
+      count: undefined,
       cut: false,
     };
     (record.grain === 'RECORD' ? group.records : group.coarse).push(record);
     groups.set(record.dataset, group);
   }
+  for (const group of groups.values()) group.count = group.records.length + group.coarse.length;
   const last = [...groups.values()].at(-1);
-  if (last) last.cut = total > records.length;
+  if (last && total > records.length) {
+    const isKnown = datasets.length > 0 && datasets.every((dataset) => groups.has(dataset));
+    last.cut = true;
+    last.count = isKnown ? total - (records.length - last.records.length - last.coarse.length) : undefined;
+  }
   return [...groups.values()];
 }
 
@@ -51,11 +66,14 @@ export function captionsOf(
   for (const group of groups)
     captions.set(
       group.dataset,
-      group.records.length > 0
-        ? countText(group.records.length, group.cut)
-        : `${group.coarse[0]?.grain.toLowerCase() ?? 'coarse'} grain`,
+      group.records.length > 0 ? countOf(group) : `${group.coarse[0]?.grain.toLowerCase() ?? 'coarse'} grain`,
     );
   return captions;
+}
+
+/** The number of records in a group. Without a known number, the number in the list with a plus sign. */
+export function countOf({ records, coarse, count }: RecordGroup): string {
+  return count === undefined ? countText(records.length, true) : countText(count - coarse.length);
 }
 
 /** `1 record`, `669 records`, or `912+ records` for a list that was cut. */

@@ -17,6 +17,8 @@ export interface GraphEdge {
   dst: string;
   kind: EdgeKind;
   properties?: unknown;
+  /** Whether a later run of its job stated flows on the same side without this one. */
+  former?: boolean;
 }
 
 export interface LineageGraph {

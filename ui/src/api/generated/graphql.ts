@@ -241,7 +241,7 @@ export type LineageQueryVariables = Exact<{
 }>;
 
 
-export type LineageQuery = { lineage: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> } };
+export type LineageQuery = { lineage: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown, former: boolean }> } };
 
 export type LineageShapeQueryVariables = Exact<{
   focus: Array<string> | string;
@@ -251,7 +251,7 @@ export type LineageShapeQueryVariables = Exact<{
 }>;
 
 
-export type LineageShapeQuery = { lineage: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string }>, edges: Array<{ src: string, dst: string, kind: EdgeKind }> } };
+export type LineageShapeQuery = { lineage: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, former: boolean }> } };
 
 export type NodeQueryVariables = Exact<{
   id: string;
@@ -798,6 +798,7 @@ export const LineageDocument = new TypedDocumentString(`
       dst
       kind
       properties
+      former
     }
     truncated
   }
@@ -825,6 +826,7 @@ export const LineageShapeDocument = new TypedDocumentString(`
       src
       dst
       kind
+      former
     }
     truncated
   }

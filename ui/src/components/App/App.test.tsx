@@ -234,7 +234,9 @@ test('a card shows the number of its hidden neighbours, and a click draws them',
 
 test('rows that cannot be read are no empty table, and the page suggests no click', async () => {
   renderPage('/?dataset=dataset:file:/demo/raw/planes.csv');
-  expect(await screen.findByText('The rows cannot be shown')).toBeVisible();
+  expect(await screen.findByText('The rows are not shown.')).toBeVisible();
+  expect(screen.queryByRole('alert')).not.toBeInTheDocument();
+  expect(screen.queryByRole('note')).not.toBeInTheDocument();
   expect(screen.getByText(/HEADWATER_DATA_ROOTS/)).toBeVisible();
   expect(screen.queryByText('0 rows')).not.toBeInTheDocument();
   expect(screen.queryByText(/Click a value/)).not.toBeInTheDocument();

@@ -1,4 +1,5 @@
 import { titleOf } from '../../graph/names';
+import { useFocusOfPage } from '../../hooks/useFocusOfPage';
 import { useLocation } from '../../hooks/useLocation';
 import { type Location, tracedRecord } from '../../location/location';
 import { PAGES } from '../../pages';
@@ -12,6 +13,7 @@ import styles from './App.module.css';
 /** Shows the page that the address names. */
 export function App() {
   const location = useLocation();
+  useFocusOfPage(`${location.page} ${location.item} ${location.dataset} ${location.file} ${location.row}`);
   return (
     <>
       <title>{titleOfPage(location)}</title>

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { versionsOf } from '../../facts/datasets';
-import { number, text } from '../../facts/read';
+import { sizesOf, versionsOf } from '../../facts/datasets';
+import { text } from '../../facts/read';
 import { schemaOf } from '../../facts/schema';
 import { bytesText } from '../../facts/size';
 import { ago, instantText } from '../../facts/time';
@@ -123,12 +123,8 @@ function timesWritten(times: number): string {
 }
 
 function VersionLine({ version }: { version: Record<string, unknown> }) {
-  const [rows, files, bytes, when] = [
-    number(version.rows),
-    number(version.files),
-    number(version.bytes),
-    text(version.writtenAt),
-  ];
+  const { rows, files, bytes } = sizesOf(version);
+  const when = text(version.writtenAt);
   const parts = [
     rows !== undefined && `${rows.toLocaleString('en')} rows`,
     files !== undefined && `${files} ${files === 1 ? 'file' : 'files'}`,

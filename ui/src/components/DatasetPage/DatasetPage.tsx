@@ -1,3 +1,4 @@
+import { namespaceOf } from '../../facts/datasets';
 import { pathOf, titleOf } from '../../graph/names';
 import { type RowPage, useRows } from '../../hooks/useRows';
 import { HOME } from '../../location/location';
@@ -25,7 +26,12 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
             <Facts page={first.data} isLoading={first.isPlaceholderData} total={total} />
           )}
         </div>
-        <p className={styles.path}>{pathOf(dataset)}</p>
+        <p className={styles.path}>
+          <span className={styles.namespace} title="Namespace: the system that stores the dataset">
+            {namespaceOf(dataset)}
+          </span>
+          {pathOf(dataset)}
+        </p>
       </header>
       <DatasetTabs dataset={dataset} location={location} />
       {page ? (
@@ -54,7 +60,7 @@ function Facts({ page, isLoading, total }: FactsProps) {
         </Badge>
       ) : (
         <Badge tone="coarse" title="A trace of its records finds datasets, not records.">
-          no record lineage
+          lineage by dataset
         </Badge>
       )}
     </>

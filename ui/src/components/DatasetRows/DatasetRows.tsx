@@ -1,4 +1,5 @@
 import { hasFailed } from '../../facts/runs';
+import { asSentence } from '../../facts/text';
 import { instantText } from '../../facts/time';
 import { useLastRun } from '../../hooks/useDatasets';
 import { navigate } from '../../hooks/useLocation';
@@ -28,16 +29,11 @@ export function DatasetRows({ location, dataset }: DatasetPageProps) {
     navigate(definedParts<Location>({ ...location, ...part }));
   return (
     <>
-      <Failure dataset={dataset} />
-      {first.data?.note && (
-        <Note tone="warn" {...(isReadable ? {} : { title: 'The rows cannot be shown' })}>
-          {first.data.note}
-        </Note>
-      )}
+      <Failure dataset={dataset} hasRows={isReadable} />
+      {first.data?.note && isReadable && <Note tone="warn">{asSentence(first.data.note)}</Note>}
       {isReadable && (where || !first.isError) && (
         <div className={styles.tools}>
           <FilterBox
-            key={where}
             value={where}
             onChange={(predicate) => change({ where: predicate })}
             error={where && first.isError ? first.error : null}
@@ -51,20 +47,25 @@ export function DatasetRows({ location, dataset }: DatasetPageProps) {
         <h2 id="flow">Lineage</h2>
         <DatasetFlow location={location} dataset={dataset} />
       </section>
+      {first.data?.note && !isReadable && (
+        <p className={styles.unreadable}>
+          <b>The rows are not shown.</b> {asSentence(first.data.note)}
+        </p>
+      )}
     </>
   );
 }
 
 /** A note if the last run that writes the dataset failed. */
-function Failure({ dataset }: { dataset: string }) {
+function Failure({ dataset, hasRows }: { dataset: string; hasRows: boolean }) {
   const run = useLastRun(dataset);
   if (!run || !hasFailed(run)) return null;
   return (
     <Note tone="warn" title="The last run that writes this dataset failed">
-      <p>{run.error ?? 'The run gave no reason.'}</p>
+      <p>{run.error ? asSentence(run.error) : 'The run gave no reason.'}</p>
       <p>
-        The rows below are from an earlier run, or from a part of this run
-        {run.started && `, which started at ${instantText(run.started)}`}.
+        {hasRows && 'The rows below are from an earlier run, or from a part of this run. '}
+        {run.started && `The run started at ${instantText(run.started)}.`}
       </p>
     </Note>
   );

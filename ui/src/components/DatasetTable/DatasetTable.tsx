@@ -1,4 +1,4 @@
-import type { DatasetSummary } from '../../facts/datasets';
+import { type DatasetSummary, fullName } from '../../facts/datasets';
 import { type Health, healthOf } from '../../facts/runs';
 import { ago, instantText } from '../../facts/time';
 import type { Group } from '../../graph/groups';
@@ -16,6 +16,11 @@ const HEALTH: Record<Health, { tone: Tone; label: string; title: string }> = {
     tone: 'good',
     label: 'record lineage',
     title: 'The last run succeeded, and the lineage of its records is complete.',
+  },
+  reported: {
+    tone: 'good',
+    label: 'last run succeeded',
+    title: 'The last run succeeded. Its lineage is known by dataset, as its tool reports it.',
   },
   partial: {
     tone: 'coarse',
@@ -72,7 +77,7 @@ function Row({ dataset }: { dataset: DatasetSummary }) {
       <td className={styles.name}>
         <Link to={{ ...HOME, dataset: dataset.id }} className={styles.link} data-row>
           <b>{dataset.short}</b>
-          <small title={dataset.name}>{dataset.name}</small>
+          <small title={fullName(dataset.id)}>{fullName(dataset.id)}</small>
         </Link>
       </td>
       <td className={`${styles.rows} ${styles.number}`}>{dataset.rows?.toLocaleString('en')}</td>

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { type ViewInput, ViewLinkDocument } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
 import { linksOfSubject, type Scene, type SceneLink, type Subject } from '../../graph/scene';
+import { useReturnFocus } from '../../hooks/useReturnFocus';
 import type { TraceLines } from '../../hooks/useScene';
 import { ColumnLineage, DatasetDetails } from '../DatasetDetails/DatasetDetails';
 import { Icon } from '../Icon/Icon';
@@ -22,13 +23,13 @@ interface DetailPanelProps {
 
 const NO_COLUMNS: ReadonlySet<string> = new Set();
 
-/** The details of a card or a column. The panel takes the focus when it opens. Escape closes it. */
+/** The details of a card or a column. The panel takes the focus when it opens. Escape closes it and returns the focus. */
 export function DetailPanel({ subject, scene, view, trace, onClose }: DetailPanelProps) {
   const panel = useRef<HTMLElement>(null);
   const { id, kind, title } = subject;
   // The service has no facts of an earlier time.
   const isCurrent = !view?.asOf;
-  useEffect(() => panel.current?.focus({ preventScroll: true }), []);
+  useReturnFocus(panel);
   return (
     <aside
       ref={panel}

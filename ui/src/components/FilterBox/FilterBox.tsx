@@ -1,4 +1,4 @@
-import { type FormEvent, useId, useState } from 'react';
+import { type FormEvent, useId, useRef, useState } from 'react';
 import { RequestError } from '../../api/request';
 import styles from './FilterBox.module.css';
 
@@ -14,13 +14,22 @@ interface FilterBoxProps {
 /** A field for a DuckDB predicate over the rows. Enter applies it, and an error is shown below. */
 export function FilterBox({ value, onChange, error, example }: FilterBoxProps) {
   const [text, setText] = useState(value ?? '');
+  const [shown, setShown] = useState(value);
+  // After Back, the field contains the predicate of the address again.
+  if (shown !== value) {
+    setShown(value);
+    setText(value ?? '');
+  }
   const errorId = useId();
+  const input = useRef<HTMLInputElement>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onChange(text.trim() || undefined);
   };
   const clear = () => {
     setText('');
+    // The button disappears, so the field takes the focus.
+    input.current?.focus();
     onChange(undefined);
   };
   return (
@@ -28,6 +37,7 @@ export function FilterBox({ value, onChange, error, example }: FilterBoxProps) {
       <div className={`${styles.field} ${error ? styles.wrong : ''}`}>
         <span>where</span>
         <input
+          ref={input}
           type="text"
           spellCheck={false}
           autoComplete="off"

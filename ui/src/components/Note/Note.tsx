@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { RequestError } from '../../api/request';
+import { asSentence } from '../../facts/text';
 import { HOME } from '../../location/location';
 import { Icon } from '../Icon/Icon';
 import { Link } from '../Link/Link';
@@ -41,8 +42,8 @@ export function ErrorNote({ error, onRetry }: ErrorNoteProps) {
   const detail = error instanceof RequestError ? error.detail : {};
   const { code, hint, transient } = detail;
   return (
-    <Note tone="bad" title={error.message} onRetry={transient === false ? undefined : onRetry}>
-      {hint && <p>{hint}</p>}
+    <Note tone="bad" title={asSentence(error.message)} onRetry={transient === false ? undefined : onRetry}>
+      {hint && <p>{asSentence(hint)}</p>}
       {code === 'NotFoundError' && (
         <p>
           <Link to={HOME}>All datasets</Link>

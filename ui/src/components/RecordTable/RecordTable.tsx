@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import { numberOf, type ReachedRecord } from '../../graph/records';
 import { formatValue, sameValue, valuesOf } from '../../trace/values';
 import { Mark } from '../Mark/Mark';
@@ -19,13 +19,14 @@ const AT_ONCE = 60;
 
 export function RecordTable({ records, traced, clicked, label }: RecordTableProps) {
   const [shown, setShown] = useState(AT_ONCE);
+  const frame = useRef<HTMLElement>(null);
   const rows = useMemo(() => equalFirst(records, traced, clicked), [records, traced, clicked]);
   const columns = useMemo(() => columnsOf(records, traced), [records, traced]);
   const byLine = records.some((record) => record.line !== null);
   return (
     // The keyboard must reach a region that scrolls.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
-    <section className={styles.frame} aria-label={label} tabIndex={0}>
+    <section ref={frame} className={styles.frame} aria-label={label} tabIndex={0}>
       <table className={styles.table}>
         <thead>
           <tr>
@@ -56,7 +57,15 @@ export function RecordTable({ records, traced, clicked, label }: RecordTableProp
         </tbody>
       </table>
       {rows.length > shown && (
-        <button type="button" className={styles.more} onClick={() => setShown(rows.length)}>
+        <button
+          type="button"
+          className={styles.more}
+          onClick={() => {
+            setShown(rows.length);
+            // The button disappears, so the table takes the focus.
+            frame.current?.focus({ preventScroll: true });
+          }}
+        >
           Show {(rows.length - shown).toLocaleString('en')} more
         </button>
       )}

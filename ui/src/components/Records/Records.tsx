@@ -1,4 +1,4 @@
-import { countText, placeOf, type ReachedRecord, type RecordGroup } from '../../graph/records';
+import { countOf, placeOf, type ReachedRecord, type RecordGroup } from '../../graph/records';
 import type { PathHop } from '../../graph/types';
 import type { DirectionChoice } from '../../location/location';
 import { Badge } from '../Badge/Badge';
@@ -104,7 +104,7 @@ function Group({ group, traced, clicked, name }: GroupProps) {
     <section className={styles.group}>
       <header>
         <h3>{name}</h3>
-        {group.records.length > 0 && <Badge tone="accent">{countText(group.records.length, group.cut)}</Badge>}
+        {group.records.length > 0 && <Badge tone="accent">{countOf(group)}</Badge>}
         <span className={styles.path}>{group.name}</span>
       </header>
       {only && others.length === 0 && <RecordCard record={only} traced={traced} clicked={clicked} />}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
 import { SearchDocument } from '../../api/generated/graphql';
 import { answerOf } from '../../api/query';
+import { fullName } from '../../facts/datasets';
 import { baseName } from '../../graph/names';
 import { useFocusKey } from '../../hooks/useFocusKey';
 import { navigate } from '../../hooks/useLocation';
@@ -106,7 +107,7 @@ export function SearchBox() {
               onMouseMove={() => setActive(index)}
             >
               <div className={styles.name}>{baseName(node.name)}</div>
-              <div className={styles.path}>&lrm;{node.name}</div>
+              <div className={styles.path}>&lrm;{fullName(node.id)}</div>
             </div>
           ))}
           {data && !isLoading && results.length === 0 && (

@@ -41,7 +41,7 @@ export function TraceHead({ sentence, semantics, direction, exact, elapsedMs, as
             exact
           </Badge>
         ) : (
-          <Badge tone="coarse" icon="warn" title="The reasons are listed below.">
+          <Badge tone="warn" icon="warn" title="The reasons are listed below.">
             not exact
           </Badge>
         )}

@@ -89,7 +89,13 @@ export function TracePage({ location, record }: TracePageProps) {
       {isLoading && !trace && !error && <Skeleton label="Loading the records" rows={12} />}
       {trace && !error && (
         <div className={`${styles.answer} ${isLoading ? styles.loading : ''}`} inert={isLoading} aria-busy={isLoading}>
-          <Answer trace={trace} location={answered} dataset={record.dataset} around={around} />
+          <Answer
+            trace={trace}
+            to={data?.question.to ?? undefined}
+            location={answered}
+            dataset={record.dataset}
+            around={around}
+          />
         </div>
       )}
     </div>
@@ -175,6 +181,8 @@ function datasetNames(trace: Trace, groups: readonly RecordGroup[], direction: D
 interface AnswerProps {
   trace: Trace;
   location: Location;
+  /** Id of the target dataset. */
+  to: string | undefined;
   dataset: string;
   /** The lineage around the trace. */
   around: Graph;
@@ -185,10 +193,13 @@ const EXTENTS = [
   { value: 'all', label: 'The surroundings' },
 ] as const;
 
-function Answer({ trace, location, dataset, around }: AnswerProps) {
+function Answer({ trace, to, location, dataset, around }: AnswerProps) {
   const { column, direction } = location;
   const graph = useMemo(() => mergeGraphs(trace.graph, around), [trace.graph, around]);
-  const groups = useMemo(() => groupRecords(trace.records, trace.total), [trace.records, trace.total]);
+  const groups = useMemo(
+    () => groupRecords(trace.records, trace.total, to ? [to] : endsOf(trace.path, direction)),
+    [trace, to, direction],
+  );
   const highlight = useMemo(
     () => highlightOf(trace.path, [dataset, ...groups.map((group) => group.dataset)]),
     [trace.path, dataset, groups],

@@ -89,7 +89,7 @@ function Result({ request, onPage }: { request: DiffQueryVariables; onPage: (off
           From {before.name} to {after.name}: {added.toLocaleString('en')} added, {removed.toLocaleString('en')}{' '}
           removed, {changed.toLocaleString('en')} changed.
         </span>
-        {exact ? <Badge tone="good">exact</Badge> : <Badge tone="coarse">not exact</Badge>}
+        {exact ? <Badge tone="good">exact</Badge> : <Badge tone="warn">not exact</Badge>}
       </p>
       <Incomplete answer={answer.diff} />
       {notes.map((note) => (
