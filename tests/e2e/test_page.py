@@ -1,7 +1,7 @@
 """The page over the real service: a home is served, and Playwright drives Chromium over it.
 
-The demo runs for the story (story.spec.ts), and an example without Spark for shared links (share.spec.ts). For a large lake (lake.spec.ts) and for administration (admin.spec.ts), 10,000 nodes are
-written into the graph of a new home.
+The demo runs for the story (story.spec.ts), and an example without Spark for shared links (share.spec.ts). For a large lake
+(lake.spec.ts) and for administration (admin.spec.ts), 10,000 nodes are written into the graph of a new home.
 
 `E2E_DEMO` names the folder of a finished demo, which is then used unchanged.
 """
