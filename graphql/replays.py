@@ -16,6 +16,9 @@ from strawberry.scalars import JSON
 from headwater.graphql.row_numbers import RowNumber
 from headwater.graphql.services import CommitView, DryRunView, ReplayView, ShownDatasetView, StopView
 
+MOST_ROWS = 100  # selected records of a file that a replay shows
+MOST_FILES = 100
+
 
 @strawberry.enum(description="How far a replay, one of its steps, or a recapture has come. COMPLETE and FAILED are final.")
 class ReplayState(StrEnum):
@@ -162,6 +165,37 @@ class ReplayDryRun:
         )  # fmt: skip
 
 
+@strawberry.enum(description="What a replay does with records of a file: leaves them out, reads only them, or reads them with new values.")
+class RecordUse(StrEnum):
+    """By name."""
+
+    LEFT_OUT = "left out"
+    READ = "read"
+    EDITED = "edited"
+
+
+@strawberry.type(
+    description=f"The records of a file that somebody selected for a replay. `rows` has the first {MOST_ROWS} of `total`, counted from 0."
+)
+class ReplayRecords:
+    """The order of `rows` is that of the file."""
+
+    use: RecordUse
+    file: str
+    rows: list[RowNumber]
+    total: int
+
+
+def _list_records(view: ReplayView) -> list[ReplayRecords]:
+    uses = {RecordUse.LEFT_OUT: view.exclude, RecordUse.READ: view.keep}
+    uses[RecordUse.EDITED] = {file: [int(row) for row in rows] for file, rows in view.edits.items()}
+    return [
+        ReplayRecords(use=use, file=file, rows=[RowNumber(row) for row in sorted(rows)[:MOST_ROWS]], total=len(rows))
+        for use, files in uses.items()
+        for file, rows in list(files.items())[:MOST_FILES]
+    ]
+
+
 @strawberry.type(description="A row of the output that the replay changed, before and after, as objects; null where there is no such row.")
 class ReplayDifference:
     """A row that the replay changed. `columns` are the columns that differ."""
@@ -181,7 +215,9 @@ class Replay:
     kind: ReplayKind
     output: strawberry.ID
     started_at: str
+    started_by: str | None
     ended_at: str | None
+    records: list[ReplayRecords]
     steps: list[ReplayStep]
     shadow: str
     error: str | None
@@ -199,7 +235,9 @@ class Replay:
             kind=ReplayKind(view.kind),
             output=strawberry.ID(view.output),
             started_at=view.started_at,
+            started_by=view.started_by,
             ended_at=view.ended_at,
+            records=_list_records(view),
             shadow=view.shadow,
             error=view.error,
             steps=[ReplayStep(job=step.job, state=ReplayState(step.state), seconds=step.seconds) for step in view.steps],

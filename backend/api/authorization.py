@@ -192,7 +192,11 @@ class _ReplayAnswer:
     kind: str
     output: str
     started_at: str
+    started_by: str | None
     ended_at: str | None
+    exclude: Mapping[str, Sequence[int]]
+    keep: Mapping[str, Sequence[int]]
+    edits: Mapping[str, Mapping[str, Mapping[str, str | None]]]
     shadow: str
     error: str | None
     steps: Sequence[StepView]
@@ -357,7 +361,8 @@ class PermittedReplays:
             return replay
         return _ReplayAnswer(
             id=replay.id, state=replay.state, kind=replay.kind, output=replay.output, started_at=replay.started_at,
-            ended_at=replay.ended_at, shadow=replay.shadow, error=without_values(replay.error), steps=replay.steps,
+            started_by=replay.started_by, ended_at=replay.ended_at, exclude=replay.exclude, keep=replay.keep, edits=replay.edits,
+            shadow=replay.shadow, error=without_values(replay.error), steps=replay.steps,
             differences=replay.differences, differing=replay.differing, notes=replay.notes, commit=replay.commit, stop=replay.stop,
         )  # fmt: skip
 

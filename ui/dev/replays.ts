@@ -29,6 +29,9 @@ function replay(id: string, { startedAt, kind, done, error, commit }: Started) {
     kind,
     output: REPORT,
     startedAt,
+    startedBy: 'ana',
+    records:
+      kind === 'EXCLUSIVE' ? [{ use: 'LEFT_OUT', file: 'file:/demo/raw/weather.csv', rows: [1009], total: 1 }] : [],
     endedAt: isDone || error ? new Date(Date.parse(startedAt) + 35_000).toISOString() : null,
     shadow: `/demo/home/replays/${id}`,
     error,

@@ -28,6 +28,8 @@ export interface Location {
   column?: string;
   semantics: SemanticsChoice;
   direction: DirectionChoice;
+  /** Id of a replay that the page of a trace shows. */
+  replay?: string;
   /** Id of the dataset in which a trace ends, or `EVERYTHING`. The default is the dataset from which the value came, if it is known. */
   to?: string;
   /** Levels and masks of the drawing. The default shows every dataset and job. */
@@ -71,6 +73,7 @@ export function parseLocation(search: string): Location {
     column: text('column'),
     semantics: query.get('semantics') === 'influence' ? 'influence' : 'witness',
     direction: query.get('direction') === 'forward' ? 'forward' : 'backward',
+    replay: text('replay'),
     to: text('to'),
     view: parseView(query),
     around: query.get('around') === '1' || undefined,
@@ -105,7 +108,7 @@ function formatDataset({ sort, view }: Location, query: URLSearchParams): void {
 }
 
 function formatTrace(location: Location, query: URLSearchParams): void {
-  const { file, row, version, column, semantics, direction, to, around } = location;
+  const { file, row, version, column, semantics, direction, to, around, replay } = location;
   query.set('file', file ?? '');
   query.set('row', String(row));
   if (version) query.set('version', version);
@@ -114,6 +117,7 @@ function formatTrace(location: Location, query: URLSearchParams): void {
   query.set('direction', direction);
   if (to) query.set('to', to);
   if (around) query.set('around', '1');
+  if (replay) query.set('replay', replay);
 }
 
 const GROWN = /^(before|after) (.+)$/;

@@ -122,6 +122,12 @@ export type OpenInput = {
   level: NodeKind;
 };
 
+/** What a replay does with records of a file: leaves them out, reads only them, or reads them with new values. */
+export type RecordUse =
+  | 'EDITED'
+  | 'LEFT_OUT'
+  | 'READ';
+
 /** How far the commit of one dataset has come. */
 export type ReplayCommitState =
   | 'DONE'
@@ -324,21 +330,21 @@ export type CancelTraceMutationVariables = Exact<{
 
 export type CancelTraceMutation = { cancelTrace: { state: TraceJobState } | null };
 
-export type ReplayFactsFragment = { id: string, state: ReplayState, kind: ReplayKind, output: string, startedAt: string, endedAt: string | null, shadow: string, error: string | null, steps: Array<{ job: string, state: ReplayState }> };
+export type ReplayFactsFragment = { id: string, state: ReplayState, kind: ReplayKind, output: string, startedAt: string, startedBy: string | null, endedAt: string | null, shadow: string, error: string | null, records: Array<{ use: RecordUse, file: string, rows: Array<number>, total: number }>, steps: Array<{ job: string, state: ReplayState }> };
 
 export type ReplaysQueryVariables = Exact<{
   first: number;
 }>;
 
 
-export type ReplaysQuery = { replays: Array<{ id: string, state: ReplayState, kind: ReplayKind, output: string, startedAt: string, endedAt: string | null, shadow: string, error: string | null, steps: Array<{ job: string, state: ReplayState }> }> };
+export type ReplaysQuery = { replays: Array<{ id: string, state: ReplayState, kind: ReplayKind, output: string, startedAt: string, startedBy: string | null, endedAt: string | null, shadow: string, error: string | null, records: Array<{ use: RecordUse, file: string, rows: Array<number>, total: number }>, steps: Array<{ job: string, state: ReplayState }> }> };
 
 export type ReplayQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type ReplayQuery = { replay: { notes: Array<string>, differing: number, id: string, state: ReplayState, kind: ReplayKind, output: string, startedAt: string, endedAt: string | null, shadow: string, error: string | null, differences: Array<{ dataset: string, columns: Array<string>, before: unknown, after: unknown }>, commit: { at: string, keptUntil: string, datasets: Array<{ dataset: string, state: ReplayCommitState }> } | null, steps: Array<{ job: string, state: ReplayState }> } | null };
+export type ReplayQuery = { replay: { notes: Array<string>, differing: number, id: string, state: ReplayState, kind: ReplayKind, output: string, startedAt: string, startedBy: string | null, endedAt: string | null, shadow: string, error: string | null, differences: Array<{ dataset: string, columns: Array<string>, before: unknown, after: unknown }>, commit: { at: string, keptUntil: string, datasets: Array<{ dataset: string, state: ReplayCommitState }> } | null, records: Array<{ use: RecordUse, file: string, rows: Array<number>, total: number }>, steps: Array<{ job: string, state: ReplayState }> } | null };
 
 export type ReplayDryRunQueryVariables = Exact<{
   kind: ReplayKind;
@@ -701,6 +707,13 @@ export const ReplayFactsFragmentDoc = new TypedDocumentString(`
   kind
   output
   startedAt
+  startedBy
+  records {
+    use
+    file
+    rows
+    total
+  }
   endedAt
   shadow
   error
@@ -1095,6 +1108,13 @@ export const ReplaysDocument = new TypedDocumentString(`
   kind
   output
   startedAt
+  startedBy
+  records {
+    use
+    file
+    rows
+    total
+  }
   endedAt
   shadow
   error
@@ -1131,6 +1151,13 @@ export const ReplayDocument = new TypedDocumentString(`
   kind
   output
   startedAt
+  startedBy
+  records {
+    use
+    file
+    rows
+    total
+  }
   endedAt
   shadow
   error

@@ -14,9 +14,7 @@ import { listDatasets } from '../../graph/names';
 import { countText } from '../../graph/records';
 import { useChange } from '../../hooks/useChange';
 import { useLineage, useNode } from '../../hooks/useLineage';
-import { navigate } from '../../hooks/useLocation';
 import { useSession } from '../../hooks/useSession';
-import { HOME } from '../../location/location';
 import styles from '../../styles/sections.module.css';
 import { ErrorNote } from '../Note/Note';
 import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
@@ -40,17 +38,19 @@ interface ReplayFormProps {
   source?: Selection | undefined;
   /** Selected rows of the output. */
   target?: Selection | undefined;
+  /** Called with the id of the replay. */
+  onStart: (id: string) => void;
 }
 
 /** The form that starts a replay of any kind. */
-export function ReplayForm({ output, source, target }: ReplayFormProps) {
+export function ReplayForm({ output, source, target, onStart }: ReplayFormProps) {
   const [kind, setKind] = useState<KindOption>(
     () => KINDS.find(({ parts }) => !source || parts.includes('records')) as KindOption,
   );
   const [dataset, setDataset] = useState(source?.dataset);
   const start = useChange(StartReplayDocument, {
     stale: [ReplaysDocument],
-    onSuccess: ({ startReplay }) => navigate({ ...HOME, page: 'replays', item: startReplay.id }),
+    onSuccess: ({ startReplay }) => onStart(startReplay.id),
   });
   const [checked, setChecked] = useState<StartReplayMutationVariables>();
   const { token } = useSession();

@@ -15,6 +15,7 @@ import { Differences } from './Differences';
 import { ReplayActions } from './ReplayActions';
 import own from './ReplayView.module.css';
 import { kindText, REFRESH_MS, TONE } from './replayStates';
+import { selectionText } from './selection';
 
 const COMMITTED: Record<Commit['datasets'][number]['state'], string> = {
   PREPARED: 'the commit was interrupted',
@@ -34,7 +35,7 @@ export function ReplayView({ id }: { id: string }) {
   if (error) return <ErrorNote error={error} onRetry={() => refetch()} />;
   if (!data.replay) return <Note title="There is no such replay.">It may have been removed.</Note>;
   const { state, kind, output, startedAt, endedAt, shadow, steps, notes, error: fault, commit } = data.replay;
-  const { differences, differing } = data.replay;
+  const { differences, differing, records, startedBy } = data.replay;
   return (
     <>
       <p className={styles.facts}>
@@ -47,12 +48,22 @@ export function ReplayView({ id }: { id: string }) {
         </span>
         <span>
           started <Instant at={startedAt} relative />
+          {startedBy && ` by ${startedBy}`}
         </span>
         {endedAt && <span>took {duration(startedAt, endedAt)}</span>}
         <span>
           shadow folder <code>{shadow}</code>
         </span>
       </p>
+      {records.length > 0 && (
+        <ul className={own.records} aria-label="Selected records">
+          {records.map((each) => (
+            <li key={`${each.use} ${each.file}`} title={each.file}>
+              {selectionText(each)}
+            </li>
+          ))}
+        </ul>
+      )}
       <ReplayActions replay={data.replay} />
       {fault && <Note tone="bad" title={fault} />}
       {commit && <CommitNote commit={commit} />}

@@ -20,7 +20,7 @@ test('a finished replay shows changed rows before and after, and a session that 
   await user.click(await screen.findByRole('link', { name: 'Replays' }));
   const list = await screen.findByRole('table', { name: 'Replays, the latest first' });
   expect(within(list).getAllByRole('row')[1]).toHaveTextContent(
-    'completeWithout recordsreportclean → hourly_weather → report35.0 s',
+    'completeWithout recordsreportwithout row 1,009 of weather.csvclean → hourly_weather → report35.0 s',
   );
   await user.click(within(list).getByRole('link'));
   const rows = within(await screen.findByRole('table', { name: 'A row of report, before and after' })).getAllByRole(
@@ -36,7 +36,14 @@ test('a traced record is left out with one click, and the page shows the progres
   await user.click(await screen.findByRole('button', { name: 'Run again without this record' }));
   const progress = await screen.findByRole('status', { name: 'Progress' });
   expect(within(progress).getAllByRole('listitem')).toHaveLength(3);
+  // The reader stays at the record, and the replay says which record it leaves out.
+  expect(screen.getByRole('heading', { level: 1 })).toHaveTextContent('max_wind_mph = 1048.36058');
+  expect(screen.getByRole('list', { name: 'Selected records' })).toHaveTextContent('without row 1,009 of weather.csv');
+  expect(screen.getByRole('button', { name: 'Cancel this replay' })).toBeVisible();
+  expect(location.search).toContain('replay=');
   expect(await screen.findByRole('heading', { name: 'Before and after' })).toBeVisible();
+  await user.click(screen.getByRole('link', { name: 'Close' }));
+  expect(await screen.findByRole('button', { name: 'Run again without this record' })).toBeVisible();
   expect(variablesOf(fetch, 'StartReplay')).toMatchObject({
     kind: 'EXCLUSIVE',
     output: REPORT,
@@ -63,7 +70,7 @@ test('verify needs no further field', async () => {
   const { fetch } = renderPage(`/?dataset=${REPORT}`, WRITING);
   await user.click(await screen.findByRole('link', { name: 'Run again' }));
   await user.click(await screen.findByRole('button', { name: 'Start the replay' }));
-  expect(await screen.findByRole('heading', { level: 1, name: 'Replay' })).toBeVisible();
+  expect(await screen.findByRole('status', { name: 'Progress' })).toBeVisible();
   const none = { dataset: null, where: null, rows: null, edits: null };
   expect(variablesOf(fetch, 'StartReplay')).toEqual({ kind: 'VERIFY', output: REPORT, ...none });
 });
@@ -73,7 +80,7 @@ test('the dependents of a dataset are refreshed without an output', async () => 
   const { fetch } = renderPage(REPLAY_TAB, WRITING);
   await user.click(await screen.findByRole('radio', { name: 'Refresh dependents' }));
   await user.click(screen.getByRole('button', { name: 'Start the replay' }));
-  await screen.findByRole('heading', { level: 1, name: 'Replay' });
+  await screen.findByRole('status', { name: 'Progress' });
   expect(variablesOf(fetch, 'StartReplay')).toMatchObject({ kind: 'REFRESH', output: null, dataset: REPORT });
 });
 
@@ -93,7 +100,7 @@ test('what-if sends the source, the predicate and the new values', async () => {
   await user.type(within(second).getByRole('combobox', { name: 'Column' }), 'precip');
   await user.click(within(second).getByRole('checkbox', { name: 'NULL' }));
   await user.click(within(form).getByRole('button', { name: 'Start the replay' }));
-  await screen.findByRole('heading', { level: 1, name: 'Replay' });
+  await screen.findByRole('status', { name: 'Progress' });
   expect(variablesOf(fetch, 'StartReplay')).toEqual({
     kind: 'WHAT_IF',
     output: REPORT,
@@ -115,7 +122,7 @@ test('the traced records are the records of the other kinds', async () => {
   expect(within(form).getByText('Selected: 1 record')).toBeVisible();
   await user.click(within(form).getByRole('radio', { name: 'Selected rows' }));
   await user.click(within(form).getByRole('button', { name: 'Start the replay' }));
-  await screen.findByRole('heading', { level: 1, name: 'Replay' });
+  await screen.findByRole('status', { name: 'Progress' });
   const variables = variablesOf(fetch, 'StartReplay');
   expect(variables).toMatchObject({ kind: 'SELECTIVE', output: REPORT, dataset: null, where: null });
   expect(variables.rows).toEqual([{ file: expect.stringContaining('/demo/out/report/'), row: 1 }]);
@@ -162,6 +169,7 @@ test('a running replay is cancelled with the second click', async () => {
     id: 'r1',
     state: 'RUNNING',
     kind: 'VERIFY',
+    records: [],
     output: REPORT,
     startedAt: '2026-02-03T09:31:04Z',
     shadow: '/shadow',

@@ -16,6 +16,7 @@ import { Skeleton } from '../Skeleton/Skeleton';
 import { Table } from '../Table/Table';
 import { ReplayView } from './ReplayView';
 import { kindText, REFRESH_MS, TONE } from './replayStates';
+import { selectionText } from './selection';
 
 const FIRST = 50;
 
@@ -49,8 +50,8 @@ function ReplayList() {
       {data && data.replays.length > 0 && (
         <Table
           label="Replays, the latest first"
-          titles={['Started', 'State', 'Kind', 'Dataset', 'Programs', 'Time']}
-          rows={data.replays.map(({ id, startedAt, endedAt, state, kind, output, steps }) => ({
+          titles={['Started', 'State', 'Kind', 'Dataset', 'Records', 'Programs', 'Time']}
+          rows={data.replays.map(({ id, startedAt, endedAt, state, kind, output, records, steps }) => ({
             key: id,
             cells: [
               <Link key="started" to={{ ...HOME, page: 'replays', item: id }}>
@@ -61,6 +62,7 @@ function ReplayList() {
               </Badge>,
               kindText(kind),
               titleOf(output),
+              records.map(selectionText).join(', '),
               steps.map(({ job }) => jobTitleOf(job)).join(' → '),
               endedAt && duration(startedAt, endedAt),
             ],

@@ -239,7 +239,7 @@ function Answer({ trace, to, location, dataset, around }: AnswerProps) {
         />
       </FlowGraph>
       {direction === 'backward' && trace.exact && (
-        <TraceReplay groups={groups} selected={trace.selected} output={dataset} />
+        <TraceReplay groups={groups} selected={trace.selected} output={dataset} location={location} />
       )}
       <Records
         direction={direction}
@@ -264,8 +264,8 @@ function answeredLocation(location: Location, { semantics, forward }: TraceQuery
   };
 }
 
-/** The location after a change of the question. A new direction starts without a target. */
-function changed({ to, ...location }: Location, change: TraceChange): Location {
+/** The location after a change of the question. A new direction starts without a target. A replay belongs to the question before. */
+function changed({ to, replay: _, ...location }: Location, change: TraceChange): Location {
   const turned = change.direction !== undefined && change.direction !== location.direction;
   const target = change.to ?? (turned ? undefined : to);
   return {
