@@ -21,6 +21,10 @@ class Seen:
     kind: str = "exclusive"
     output: str = "dataset:file:/out"
     started_at: str = "2026-01-31T10:00:00.000+00:00"
+    started_by: str | None = None
+    exclude: dict = field(default_factory=dict)
+    keep: dict = field(default_factory=dict)
+    edits: dict = field(default_factory=dict)
     ended_at: str | None = None
     shadow: str = "/home/replays/1/data"
     error: str | None = None
@@ -184,6 +188,20 @@ async def test_replays_can_be_looked_at(ask, context):
         '{ replay(id: "1") { state } replays { id } none: replay(id: "2") { id } }', of=context(services=Services(replays=service))
     )
     assert data == {"replay": {"state": "QUEUED"}, "replays": [{"id": "1"}], "none": None}
+
+
+async def test_a_replay_says_who_started_it_and_which_records_it_left_out_read_or_edited(ask, context):
+    service = Service()
+    await service.start("default", ReplayOrder(dataset="raw", where="true"))
+    shown = await service.get("default", "1")
+    shown.started_by, shown.exclude = "ana", {"file:/raw/a.csv": list(range(150, 0, -1))}
+    shown.keep, shown.edits = {"file:/raw/b.csv": [7]}, {"file:/raw/c.csv": {"3": {"x": None}}}
+    data = await ask('{ replay(id: "1") { startedBy records { use file rows total } } }', of=context(services=Services(replays=service)))
+    left_out, read, edited = data["replay"]["records"]
+    assert data["replay"]["startedBy"] == "ana"
+    assert left_out == {"use": "LEFT_OUT", "file": "file:/raw/a.csv", "rows": list(range(1, 101)), "total": 150}
+    assert read == {"use": "READ", "file": "file:/raw/b.csv", "rows": [7], "total": 1}
+    assert edited == {"use": "EDITED", "file": "file:/raw/c.csv", "rows": [3], "total": 1}
 
 
 async def test_a_replay_is_removed_and_its_rows_are_not_told_again(ask, context):
