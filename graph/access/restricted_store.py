@@ -13,10 +13,12 @@ from headwater.errors import UnsupportedError
 from headwater.graph.access import visible_walks
 from headwater.graph.access.node_lists import Lists
 from headwater.graph.access.patterns import Namespaces
+from headwater.graph.access.searches import Searches
 from headwater.graph.access.visibility import NAMED, Visible, kind_named
 from headwater.graph.access.visible_properties import jobs_of, named_by, runs_of, shown_edge, shown_node
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes
+from headwater.graph.search import Found, SearchRequest
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
 from headwater.graph.stores.paging import decode_cursor, encode_cursor, fold
 from headwater.graph.stores.protocol import Cone, Direction, GraphStore, IdRange, Listing, Moment, Page, Portion, Subgraph
@@ -34,6 +36,7 @@ class RestrictedStore:
         self._tenant = tenant
         self._visible = Visible(store, tenant, permitted)
         self._lists = Lists(store, tenant, self._visible)
+        self._searches = Searches(store, tenant, self._visible)
 
     @property
     def visible(self) -> Visible:
@@ -59,6 +62,17 @@ class RestrictedStore:
             return Page([], None, 0)
         page = await self._store.search(tenant, text, kinds=wanted, first=first, after=after, ranges=inside)
         return Page(await self._shown(page.nodes), page.cursor, page.total)
+
+    async def find(
+        self, tenant: str, request: SearchRequest, *, first: int = 20, after: str | None = None, permitted: Sequence[str] | None = None
+    ) -> Found:
+        """Find as the store does, in the caller's namespaces, and owners, tags and terms that describe something visible."""
+        self._check(tenant)
+        if permitted is not None:
+            raise UnsupportedError("Namespaces of a search are for whoever reads the whole graph.")
+        found = await self._searches.find(request, first, after)
+        shown = {node.id: node for node in await self._shown([hit.node for hit in found.hits])}
+        return replace(found, hits=[replace(hit, node=shown[hit.node.id]) for hit in found.hits])
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         self._check(tenant)

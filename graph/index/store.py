@@ -22,6 +22,7 @@ from headwater.graph.index.walks import IndexGround, Reached, kinds_of, reach
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.bulk import edges_of, nodes_of
 from headwater.graph.model.changes import Changes
+from headwater.graph.search import Found, SearchRequest
 from headwater.graph.stores.columns import by_columns
 from headwater.graph.stores.indexable import NOT_INDEXED, IndexableStore, Rows, UnindexableError
 from headwater.graph.stores.numbered_cones import cone
@@ -222,6 +223,11 @@ class IndexedStore:
         ranges: Sequence[IdRange] | None = None,
     ) -> Page:  # fmt: skip
         return await self._source.search(tenant, text, kinds=kinds, first=first, after=after, ranges=ranges)
+
+    async def find(
+        self, tenant: str, request: SearchRequest, *, first: int = 20, after: str | None = None, permitted: Sequence[str] | None = None
+    ) -> Found:
+        return await self._source.find(tenant, request, first=first, after=after, permitted=permitted)
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         return await self._source.neighbours(tenant, ids, direction=direction, kinds=kinds)

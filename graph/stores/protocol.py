@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes
+from headwater.graph.search import Found, SearchRequest
 
 
 class Direction(StrEnum):
@@ -149,6 +150,15 @@ class GraphStore(Protocol):
         """Return nodes whose name contains `text` (case-insensitive; empty: all), ordered by case-folded name and id.
 
         With `ranges`, only nodes whose ids are in one of them.
+        """
+
+    async def find(
+        self, tenant: str, request: SearchRequest, *, first: int = 20, after: str | None = None, permitted: Sequence[str] | None = None
+    ) -> Found:
+        """Return nodes by words and facets, the best first; without words in the order of the request (`headwater.graph.search`).
+
+        With `permitted`, only nodes whose ids name one of these namespaces, and runs of jobs there. States and pipelines that jobs of
+        other namespaces bring are then left out.
         """
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:

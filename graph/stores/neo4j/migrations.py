@@ -13,6 +13,7 @@ from neo4j.exceptions import ClientError
 
 from headwater.errors import ConfigurationError, UnavailableError
 from headwater.graph.stores.neo4j.connections import Connections
+from headwater.graph.stores.neo4j.entries import write_all_entries
 
 # Step n is at index n - 1. Each statement must be repeatable: schema and data cannot change in one transaction.
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
@@ -36,7 +37,19 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
         "CREATE INDEX headwater_change_by_bytes IF NOT EXISTS FOR (c:HeadwaterChange) ON (c.before)",
         "MATCH (c:HeadwaterChange) WHERE c.before IS NULL SET c.before = 0",
     ),
+    # 5. The entries of nodes for searches by words (headwater.graph.search), and lists by state and name, and by time. `write_all_entries`
+    # fills them. A node that an older service writes during an upgrade gets its entry with the next statement about it.
+    (
+        (
+            "CREATE FULLTEXT INDEX headwater_container_words IF NOT EXISTS FOR (n:Container) ON EACH [n.own, n.place, n.facet] "
+            "OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace', `fulltext.eventually_consistent`: false}}"
+        ),
+        "CREATE INDEX headwater_container_by_urgency IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.urgency, n.folded, n.id)",
+        "CREATE INDEX headwater_container_by_activity IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.at, n.id)",
+    ),
 )
+# The step whose properties are filled by code.
+_ENTRIES = 5
 # The schema that a Headwater must know to run at the same time as this one. A step that only adds, such as an index, does not raise it.
 LEAST = 4
 _NOT_ONLINE: LiteralString = (
@@ -69,6 +82,8 @@ async def migrate(connections: Connections) -> list[int]:
         for statement in step:
             await _take(connections, statement)
         await _online(connections)
+        if number == _ENTRIES:
+            await write_all_entries(connections)
         await _take(
             connections,
             "MERGE (m:HeadwaterMigration {name: 'graph'}) SET m.number = CASE WHEN m.number > $number THEN m.number ELSE $number END,"

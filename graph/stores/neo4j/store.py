@@ -7,10 +7,12 @@ from functools import partial
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes, collect
+from headwater.graph.search import Found, SearchRequest
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
 from headwater.graph.stores.indexable import Census, News, Properties, Rows
 from headwater.graph.stores.neo4j import changes, cones, read, traverse, write
 from headwater.graph.stores.neo4j.connections import Connections
+from headwater.graph.stores.neo4j.find import find
 from headwater.graph.stores.neo4j.latest import latest_at
 from headwater.graph.stores.neo4j.migrations import migrate
 from headwater.graph.stores.protocol import Cone, Direction, IdRange, Listing, Moment, Page, Portion, Subgraph
@@ -47,6 +49,11 @@ class Neo4jStore:
         ranges: Sequence[IdRange] | None = None,
     ) -> Page:  # fmt: skip
         return await self._connections.read_with(lambda transaction: read.search(transaction, tenant, text, kinds, first, after, ranges))
+
+    async def find(
+        self, tenant: str, request: SearchRequest, *, first: int = 20, after: str | None = None, permitted: Sequence[str] | None = None
+    ) -> Found:
+        return await self._connections.read_with(lambda transaction: find(transaction, tenant, request, first, after, permitted))
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         return await self._connections.read_with(lambda transaction: traverse.neighbours(transaction, tenant, ids, direction, kinds))

@@ -20,6 +20,7 @@ from headwater.graph.model.merge import NAME, Facts, merged
 from headwater.graph.stores.change_log import touched
 from headwater.graph.stores.neo4j.changes import log_change
 from headwater.graph.stores.neo4j.connections import Connections, rows
+from headwater.graph.stores.neo4j.entries import write_entries
 from headwater.graph.stores.neo4j.vocabulary import LABEL, RELATIONSHIP
 from headwater.graph.stores.paging import fold
 
@@ -73,12 +74,13 @@ class _Locked:
 
 async def write_changes(transaction: AsyncManagedTransaction, tenant: str, changes: Changes, offset: int | None) -> None:
     """Merge `changes` into the tenant's graph and store the offset."""
-    locked = await _write_nodes(transaction, tenant, changes.nodes)
+    locked, changed = await _write_nodes(transaction, tenant, changes.nodes)
     by_kind: dict[EdgeKind, dict[EdgeKey, Facts]] = {}
     for key, facts in changes.edges.items():
         by_kind.setdefault(key[2], {})[key] = facts
     for kind, edges in by_kind.items():
         await _write_edges(transaction, kind, edges, changes.seen, locked)
+    await write_entries(transaction, tenant, changes.nodes.keys(), changed)
     if offset is not None:
         await rows(
             transaction,
@@ -112,7 +114,11 @@ async def drop_tenant(connections: Connections, tenant: str) -> None:
         pass
 
 
-async def _write_nodes(transaction: AsyncManagedTransaction, tenant: str, nodes: Mapping[str, Facts]) -> dict[str, _Locked]:
+async def _write_nodes(
+    transaction: AsyncManagedTransaction, tenant: str, nodes: Mapping[str, Facts]
+) -> tuple[dict[str, _Locked], list[str]]:
+    """Lock and write nodes. Returns all of them, and the ids of those that existed and have changed."""
+    changed_ids: list[str] = []
     locked: dict[str, _Locked] = {}
     updates: list[list[str]] = []
     # Sorted ids group nodes of one kind, so that a statement can name their label.
@@ -125,9 +131,10 @@ async def _write_nodes(transaction: AsyncManagedTransaction, tenant: str, nodes:
                 locked[identifier] = _Locked(element, bare)
                 if other and (after := merged(other[0], other[1], other[2], nodes[identifier])):
                     updates.append([element, after[0], fold(after[0]), after[1], after[2]])
+                    changed_ids.append(identifier)
     for changed in _portions(updates):
         await rows(transaction, _SET_NODES, rows=changed)
-    return locked
+    return locked, changed_ids
 
 
 async def _write_edges(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from headwater.errors import ConfigurationError
+from headwater.graph.stores.sqlite.entries import write_all_entries
 
 # Step n is at index n - 1.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -95,7 +96,57 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("ALTER TABLE change ADD COLUMN total INTEGER NOT NULL DEFAULT 0",),
     # 7. An index of a node's contents in the order of their first statement, to find the last versions of a dataset without reading all.
     ("CREATE INDEX contained_by_first ON edge (src, coalesce(first, ''), dst) WHERE kind = 0",),
+    # 8. The entries of nodes for searches by words (headwater.graph.search), an index of their words, and a trigram index of the words
+    # themselves, for words that are typed wrong. The two other indexes serve lists by state and name, and counts of groups. The table is
+    # filled by `write_all_entries`.
+    (
+        """
+        CREATE TABLE entry (
+          key INTEGER PRIMARY KEY REFERENCES node (key),
+          tenant TEXT NOT NULL,
+          kind TEXT NOT NULL,
+          folded TEXT NOT NULL,
+          urgency INTEGER NOT NULL,
+          at TEXT NOT NULL,
+          namespace TEXT NOT NULL,
+          platform TEXT NOT NULL,
+          state TEXT NOT NULL,
+          actor TEXT NOT NULL,
+          pipeline TEXT NOT NULL,
+          labels TEXT NOT NULL,
+          own TEXT NOT NULL,
+          place TEXT NOT NULL,
+          facet TEXT NOT NULL
+        )
+        """,
+        "CREATE INDEX entry_by_urgency ON entry (tenant, kind, urgency, folded, key) WHERE kind <> 'column'",
+        "CREATE INDEX entry_by_time ON entry (tenant, kind, at, key) WHERE kind <> 'column'",
+        "CREATE INDEX entry_by_group ON entry (tenant, kind, namespace, platform, state, actor, pipeline, labels) WHERE kind <> 'column'",
+        """
+        CREATE TABLE entry_count (
+          tenant TEXT NOT NULL,
+          kind TEXT NOT NULL,
+          namespace TEXT NOT NULL,
+          facet TEXT NOT NULL,
+          value TEXT NOT NULL,
+          count INTEGER NOT NULL,
+          PRIMARY KEY (tenant, kind, namespace, facet, value)
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE VIRTUAL TABLE entry_word USING fts5 (
+          own, place, facet, content = 'entry', content_rowid = 'key', tokenize = 'ascii', prefix = '1 2 3',
+          detail = 'column', columnsize = 0)
+        """,
+        "CREATE TABLE word (key INTEGER PRIMARY KEY, tenant TEXT NOT NULL, folded TEXT NOT NULL, UNIQUE (tenant, folded))",
+        """
+        CREATE VIRTUAL TABLE word_part USING fts5 (
+          folded, content = 'word', content_rowid = 'key', tokenize = 'trigram case_sensitive 1', detail = 'none', columnsize = 0)
+        """,
+    ),
 )
+# The step whose table is filled by code.
+_ENTRIES = 8
 
 
 def migrate(connection: sqlite3.Connection) -> list[int]:
@@ -113,5 +164,7 @@ def migrate(connection: sqlite3.Connection) -> list[int]:
     for step in MIGRATIONS[version:]:
         for statement in step:
             connection.execute(statement)
+    if version < _ENTRIES:
+        write_all_entries(connection)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
     return list(range(version + 1, len(MIGRATIONS) + 1))

@@ -1,6 +1,6 @@
-"""The trigram index of names. A tenant stores each spelling once.
+"""The trigram indexes of names (`spelling`) and of words (`word`). A tenant stores each text once.
 
-A spelling stays after its last node was renamed. A search then looks for its nodes, and finds none.
+A text stays after its last node was renamed. A search then looks for its nodes, and finds none.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from collections.abc import Iterable
 _LETTERS = 3  # the index knows all sequences of three letters in a name
 
 
-def write_spellings(connection: sqlite3.Connection, tenant: str, folded: Iterable[str]) -> None:
-    (last,) = connection.execute("SELECT coalesce(max(key), 0) FROM spelling").fetchone()
-    connection.executemany("INSERT OR IGNORE INTO spelling (tenant, folded) VALUES (?, ?)", [(tenant, name) for name in sorted(folded)])
-    connection.execute("INSERT INTO spelling_part (rowid, folded) SELECT key, folded FROM spelling WHERE key > ?", (last,))
+def write_spellings(connection: sqlite3.Connection, tenant: str, folded: Iterable[str], *, table: str = "spelling") -> None:
+    (last,) = connection.execute(f"SELECT coalesce(max(key), 0) FROM {table}").fetchone()
+    connection.executemany(f"INSERT OR IGNORE INTO {table} (tenant, folded) VALUES (?, ?)", [(tenant, name) for name in sorted(folded)])
+    connection.execute(f"INSERT INTO {table}_part (rowid, folded) SELECT key, folded FROM {table} WHERE key > ?", (last,))
 
 
-def drop_spellings(connection: sqlite3.Connection, tenant: str) -> None:
-    if connection.execute("SELECT 1 FROM spelling WHERE tenant <> ? LIMIT 1", (tenant,)).fetchone():
+def drop_spellings(connection: sqlite3.Connection, tenant: str, *, table: str = "spelling") -> None:
+    if connection.execute(f"SELECT 1 FROM {table} WHERE tenant <> ? LIMIT 1", (tenant,)).fetchone():
         connection.execute(
-            "INSERT INTO spelling_part (spelling_part, rowid, folded) SELECT 'delete', key, folded FROM spelling WHERE tenant = ?",
+            f"INSERT INTO {table}_part ({table}_part, rowid, folded) SELECT 'delete', key, folded FROM {table} WHERE tenant = ?",
             (tenant,),
         )
     else:
-        connection.execute("INSERT INTO spelling_part (spelling_part) VALUES ('delete-all')")
-    connection.execute("DELETE FROM spelling WHERE tenant = ?", (tenant,))
+        connection.execute(f"INSERT INTO {table}_part ({table}_part) VALUES ('delete-all')")
+    connection.execute(f"DELETE FROM {table} WHERE tenant = ?", (tenant,))
 
 
 def spelt_with(connection: sqlite3.Connection, tenant: str, part: str, most: int) -> list[str] | None:

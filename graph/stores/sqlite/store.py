@@ -8,6 +8,7 @@ from functools import partial
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes, collect
+from headwater.graph.search import Found, SearchRequest
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
 from headwater.graph.stores.indexable import Census, News, Properties, Rows
 from headwater.graph.stores.numbered_cones import cone as walked_cone
@@ -15,6 +16,7 @@ from headwater.graph.stores.protocol import Cone, Direction, IdRange, Listing, M
 from headwater.graph.stores.sqlite import changes, read, traverse, write
 from headwater.graph.stores.sqlite.cones import FileGround
 from headwater.graph.stores.sqlite.connections import Connections
+from headwater.graph.stores.sqlite.find import find
 from headwater.graph.stores.sqlite.latest import latest_at
 from headwater.graph.stores.sqlite.migrations import migrate
 from headwater.graph.stores.sqlite.search import search
@@ -50,6 +52,11 @@ class SqliteStore:
         ranges: Sequence[IdRange] | None = None,
     ) -> Page:  # fmt: skip
         return await self._connections.read(lambda connection: search(connection, tenant, text, kinds, first, after, ranges))
+
+    async def find(
+        self, tenant: str, request: SearchRequest, *, first: int = 20, after: str | None = None, permitted: Sequence[str] | None = None
+    ) -> Found:
+        return await self._connections.read(lambda connection: find(connection, tenant, request, first, after, permitted))
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         return await self._connections.read(lambda connection: traverse.neighbours(connection, tenant, ids, direction, kinds))

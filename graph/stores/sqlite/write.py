@@ -12,6 +12,7 @@ from headwater.graph.model.changes import Changes
 from headwater.graph.model.merge import NAME, NO_FACTS, Facts, merged
 from headwater.graph.stores.paging import fold
 from headwater.graph.stores.sqlite.changes import log_change
+from headwater.graph.stores.sqlite.entries import drop_entries, write_entries
 from headwater.graph.stores.sqlite.spellings import drop_spellings, write_spellings
 from headwater.graph.stores.sqlite.vocabulary import CODE
 
@@ -26,6 +27,7 @@ def write_changes(connection: sqlite3.Connection, tenant: str, changes: Changes,
     _write_edges(connection, changes, keys, fresh)
     if touched := {*fresh.values(), *changed, *(keys[dst] for _, dst, _ in changes.edges)}:
         log_change(connection, touched)
+    write_entries(connection, tenant, [*fresh.values(), *changed])
     if offset is not None:
         connection.execute(
             "INSERT INTO progress (tenant, offset) VALUES (?, ?) ON CONFLICT (tenant) DO UPDATE SET offset = max(offset, excluded.offset)",
@@ -37,6 +39,7 @@ def drop_tenant(connection: sqlite3.Connection, tenant: str) -> None:
     connection.execute("DELETE FROM edge WHERE dst IN (SELECT key FROM node WHERE tenant = ?)", (tenant,))
     connection.execute("DELETE FROM fact WHERE key IN (SELECT key FROM node WHERE tenant = ?)", (tenant,))
     drop_spellings(connection, tenant)
+    drop_entries(connection, tenant)
     for table in ("node", "progress"):
         connection.execute(f"DELETE FROM {table} WHERE tenant = ?", (tenant,))
     log_change(connection, None)
