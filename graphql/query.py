@@ -30,6 +30,7 @@ from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, tra
 from headwater.graphql.registrations import Registration
 from headwater.graphql.replay_fields import ReplayQuery
 from headwater.graphql.root_fields import query
+from headwater.graphql.search_query import SearchQuery
 from headwater.graphql.selection import asks, selects
 from headwater.graphql.services import available
 from headwater.graphql.trace_jobs import TraceJob
@@ -44,7 +45,7 @@ _READ = frozenset({"values", "line"})  # parts of a record that need its file
 
 
 @strawberry.type
-class Query(ReplayQuery, ViewQuery, CatalogQuery, VersionQuery, TriggerQuery, WorkflowQuery, AdminQuery):
+class Query(ReplayQuery, ViewQuery, CatalogQuery, SearchQuery, VersionQuery, TriggerQuery, WorkflowQuery, AdminQuery):
     @query("The state of the service.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def service(self, info: Info) -> Service:
         context = info.context

@@ -144,6 +144,22 @@ class Client(TriggerRequests, WorkflowRequests):
         document = f"query ($t: String!, $k: [NodeKind!], $f: Int!) {{ search(text: $t, kinds: $k, first: $f) {{ nodes {{ {NODE} }} }} }}"
         return [Node(**node) for node in self.execute(document, t=text, k=list(kinds) or None, f=first)["search"]["nodes"]]
 
+    def find(
+        self, text: str = "", *, kinds: Sequence[str] = (), namespaces: Sequence[str] = (), owners: Sequence[str] = (),
+        tags: Sequence[str] = (), states: Sequence[str] = (), first: int = 20,
+    ) -> list[Node]:  # fmt: skip
+        """Nodes by words of names, columns, descriptions, owners, tags and terms, the best first. Typing errors are forgiven.
+
+        Without a text, nodes with the chosen values are listed, failures first.
+        """
+        asked = {"k": ("kinds", "NodeKind", kinds), "n": ("namespaces", "String", namespaces), "o": ("owners", "String", owners),
+                 "g": ("tags", "String", tags), "s": ("states", "String", states)}  # fmt: skip
+        types = ", ".join(f"${letter}: [{kind}!]" for letter, (_, kind, _) in asked.items())
+        chosen = ", ".join(f"{name}: ${letter}" for letter, (name, _, _) in asked.items())
+        document = f"query ($t: String!, $f: Int!, {types}) {{ find(text: $t, first: $f, {chosen}) {{ hits {{ node {{ {NODE} }} }} }} }}"
+        values = {letter: list(values) or None for letter, (_, _, values) in asked.items()}
+        return [Node(**hit["node"]) for hit in self.execute(document, t=text, f=first, **values)["find"]["hits"]]
+
     def lineage(self, *focus: str, direction: str = "BOTH", depth: int = 8, limit: int = 2000) -> Lineage:
         """What the nodes of these ids came from (`UPSTREAM`), what was made of them (`DOWNSTREAM`), or both."""
         document = (
@@ -434,6 +450,10 @@ class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests):
     async def node(self, identifier: str) -> Node | None:
         """See `Client`."""
         return await asyncio.to_thread(self._client.node, identifier)
+
+    async def find(self, text: str = "", **asked: Any) -> list[Node]:
+        """See `Client.find`."""
+        return await asyncio.to_thread(self._client.find, text, **asked)
 
     async def search(self, text: str, **asked: Any) -> list[Node]:
         """See `Client`."""

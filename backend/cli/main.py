@@ -30,6 +30,7 @@ _COMMANDS = {
     "run": LazyCommand("headwater.backend.cli.run", "Run a PySpark program and capture its lineage.", extra=None),
     "serve": LazyCommand("headwater.backend.cli.serve", "Start the service and the page on one home folder."),
     "demo": LazyCommand("headwater.backend.cli.demo.command", "Run the flight-delay pipeline and trace a wrong number to its record."),
+    "search": LazyCommand("headwater.backend.cli.search", "Find datasets, columns, jobs, runs, owners, tags and terms by words."),
     "trace": LazyCommand("headwater.backend.cli.trace", "Find the records that a record came from, or went into."),
     "explain": LazyCommand("headwater.backend.cli.explain", "Find what the records behind wrong rows have in common."),
     "lineage": LazyCommand("headwater.backend.cli.lineage", "Show the jobs and datasets around one of them."),

@@ -32,6 +32,8 @@ class Candidate:
     name: str
     own: str
     place: str
+    namespace: str = ""
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Ranked:
     identifier: str
     score: float
     matched: tuple[str, ...]
+    namespace: str
+    state: str
 
 
 @dataclass(slots=True)
@@ -55,7 +59,7 @@ class Ranking:
         """Return the candidates, the best first. Between equal scores, the order is by name and id."""
         scored = [(*self.score(candidate), candidate) for candidate in candidates]
         scored.sort(key=lambda one: (-one[0], one[2].name, one[2].identifier))
-        return [Ranked(candidate.identifier, score, matched) for score, matched, candidate in scored]
+        return [Ranked(candidate.identifier, score, matched, candidate.namespace, candidate.state) for score, matched, candidate in scored]
 
     def score(self, candidate: Candidate) -> tuple[float, tuple[str, ...]]:
         """Return the score of a candidate, and its words that fit. Words that do not fit count as nothing."""

@@ -74,11 +74,16 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A node that was found. `matched` are the words of the node that the words of the text stand for."""
+    """A node that was found. `matched` are the words of the node that the words of the text stand for.
+
+    `namespace` is that of the node, or of the job of a run. `state` is that of the last run of a dataset or job, or of the run itself.
+    """
 
     node: Node
     score: float
     matched: tuple[str, ...] = ()
+    namespace: str = ""
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)

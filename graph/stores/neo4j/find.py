@@ -35,24 +35,27 @@ _OF_KIND: LiteralString = (
     "AND (size($states) = 0 OR n.state IN $states) AND (size($pipelines) = 0 OR n.pipeline IN $pipelines) "
     "AND all(group IN $labels WHERE any(word IN group WHERE n.facet CONTAINS word)) "
 )
+_STATE: LiteralString = "CASE WHEN $permitted IS NULL OR n.actor IN $permitted THEN n.state ELSE '' END"
 _URGENCY: LiteralString = "CASE WHEN $permitted IS NULL OR n.actor IN $permitted THEN n.urgency ELSE 2 END"
 _ORDERS: dict[Order, tuple[LiteralString, tuple[type, ...]]] = {
     Order.FAILED_FIRST: (
         "WITH n, " + _URGENCY + " AS urgency WHERE $place IS NULL OR urgency > $place[0] OR urgency = $place[0] AND (n.folded > $place[1] "
-        "OR n.folded = $place[1] AND n.id > $place[2]) RETURN urgency, n.folded, n.id ORDER BY urgency, n.folded, n.id LIMIT $limit",
+        "OR n.folded = $place[1] AND n.id > $place[2]) RETURN urgency, n.folded, n.id, n.namespace, "
+        + _STATE
+        + " ORDER BY urgency, n.folded, n.id LIMIT $limit",
         (int, str, str),
     ),
     Order.NAME: (
         (
             "WITH n WHERE $place IS NULL OR n.folded > $place[0] OR n.folded = $place[0] AND n.id > $place[1] "
-            "RETURN n.folded, n.id ORDER BY n.folded, n.id LIMIT $limit"
+            "RETURN n.folded, n.id, n.namespace, " + _STATE + " ORDER BY n.folded, n.id LIMIT $limit"
         ),
         (str, str),
     ),
     Order.LATEST: (
         (
             "WITH n WHERE $place IS NULL OR n.at < $place[0] OR n.at = $place[0] AND n.id < $place[1] "
-            "RETURN n.at, n.id ORDER BY n.at DESC, n.id DESC LIMIT $limit"
+            "RETURN n.at, n.id, n.namespace, " + _STATE + " ORDER BY n.at DESC, n.id DESC LIMIT $limit"
         ),
         (str, str),
     ),
@@ -142,7 +145,9 @@ class _Search:
                 matches = [attempt.match(wanted, self._chosen, own=own)]
                 if not attempt.is_partial:
                     matches.append(attempt.literally(wanted, self._chosen))
-                statement: LiteralString = _MATCH + _INSIDE + "RETURN n.id, n.kind, n.name, n.own, n.place LIMIT $limit"
+                statement: LiteralString = (
+                    _MATCH + _INSIDE + "RETURN n.id, n.kind, n.name, n.own, n.place, n.namespace, " + _STATE + " LIMIT $limit"
+                )
                 for match in matches:
                     for row in await rows(self._transaction, statement, match=match, limit=_RANKED, **self._bound):
                         found[row[0]] = Candidate(row[0], NodeKind(row[1]), *row[2:])
@@ -152,7 +157,7 @@ class _Search:
                 + _INSIDE
                 + (
                     "AND n.tenant = $tenant AND n.kind IN $kinds AND n.folded = $folded AND n.own IS NOT NULL "
-                    "RETURN n.id, n.kind, n.name, n.own, n.place LIMIT $limit"
+                    "RETURN n.id, n.kind, n.name, n.own, n.place, n.namespace, " + _STATE + " LIMIT $limit"
                 )
             )
             asked = {"kinds": [kind.value for kind in kinds], "folded": fold(self._request.text.strip()), "tenant": self._tenant}
@@ -164,7 +169,7 @@ class _Search:
         page = best[skip : skip + first]
         known = await read_nodes(self._transaction, self._tenant, [each.identifier for each in page])
         nodes = {node.id: node for node in known}
-        hits = [Hit(nodes[each.identifier], each.score, each.matched) for each in page]
+        hits = [Hit(nodes[each.identifier], each.score, each.matched, each.namespace, each.state) for each in page]
         more = skip + first < len(best)
         cursor = ranked_cursor(skip + first) if more else None
         return Found(hits, counts.total, cursor, counted, more or len(best) >= counts.total, counts.facets())
@@ -182,9 +187,9 @@ class _Search:
             counts.take((row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7]) for row in grouped)
         found.sort(reverse=self._request.order is Order.LATEST)
         shown = found[:first]
-        cursor = list_cursor(shown[-1]) if len(found) > first and shown else None
-        nodes = {node.id: node for node in await read_nodes(self._transaction, self._tenant, [row[-1] for row in shown])}
-        return Found([Hit(nodes[row[-1]], 0.0) for row in shown], counts.total, cursor, facets=counts.facets())
+        cursor = list_cursor(shown[-1][:-2]) if len(found) > first and shown else None
+        nodes = {node.id: node for node in await read_nodes(self._transaction, self._tenant, [row[-3] for row in shown])}
+        return Found([Hit(nodes[row[-3]], 0.0, (), row[-2], row[-1]) for row in shown], counts.total, cursor, facets=counts.facets())
 
     def _of_kind(self, kind: NodeKind) -> dict[str, Any]:
         asked = self._request

@@ -28,6 +28,7 @@ _RANKED = 200  # hits of a group of kinds that are put in order, and as many tha
 _SAME_NAME = 20
 _PLACES = {Order.FAILED_FIRST: (int, str, int), Order.NAME: (str, int), Order.LATEST: (str, int)}  # types of a place in each order
 _GROUP = "e.kind, e.namespace, e.platform, e.state, e.actor, e.pipeline, e.labels"
+_CANDIDATE = "n.id, n.kind, n.name, e.own, e.place, e.namespace, e.state, e.actor"
 _INSIDE = "e.namespace IN (SELECT value FROM json_each(?))"
 _ACTORS_INSIDE = "e.actor IN (SELECT value FROM json_each(?))"
 
@@ -82,7 +83,7 @@ class _Search:
     def _page(self, counts: FacetCounts, best: Sequence[Ranked], skip: int, first: int, *, counted: bool) -> Found:
         page = best[skip : skip + first]
         nodes = {node.id: node for node in read_nodes(self._connection, self._tenant, [each.identifier for each in page])}
-        hits = [Hit(nodes[each.identifier], each.score, each.matched) for each in page]
+        hits = [Hit(nodes[each.identifier], each.score, each.matched, each.namespace, each.state) for each in page]
         more = skip + first < len(best)
         cursor = ranked_cursor(skip + first) if more else None
         return Found(hits, counts.total, cursor, counted, more or len(best) >= counts.total, counts.facets())
@@ -128,21 +129,31 @@ class _Search:
 
     def _candidates(self, match: str) -> list[Candidate]:
         rows = self._connection.execute(
-            "SELECT n.id, n.kind, n.name, e.own, e.place FROM entry_word CROSS JOIN entry AS e ON e.key = entry_word.rowid "
+            f"SELECT {_CANDIDATE} FROM entry_word CROSS JOIN entry AS e ON e.key = entry_word.rowid "
             f"CROSS JOIN node AS n ON n.key = e.key WHERE entry_word MATCH ?{self._inside} LIMIT ?",
             (match, *self._bound, _RANKED),
         )
-        return [Candidate(identifier, NodeKind(kind), name, own, place) for identifier, kind, name, own, place in rows]
+        return self._of_rows(rows)
+
+    def _of_rows(self, rows: Iterable[tuple[str, ...]]) -> list[Candidate]:
+        return [
+            Candidate(identifier, NodeKind(kind), name, own, place, namespace, state if self._knows(actor) else "")
+            for identifier, kind, name, own, place, namespace, state, actor in rows
+        ]
+
+    def _knows(self, actor: str) -> bool:
+        """Whether the caller may know the states that the jobs of a namespace bring."""
+        return self._permitted is None or actor in self._permitted
 
     def _of_name(self, kinds: Sequence[NodeKind]) -> list[Candidate]:
         """Return nodes that have the text as their name."""
         rows = self._connection.execute(
-            "SELECT n.id, n.kind, n.name, e.own, e.place FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND "
+            f"SELECT {_CANDIDATE} FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND "
             "n.kind = asked.value AND n.folded = ? CROSS JOIN entry AS e ON e.key = n.key "
             f"WHERE true{self._inside} LIMIT ?",
             (json.dumps([str(kind) for kind in kinds]), self._tenant, fold(self._request.text.strip()), *self._bound, _SAME_NAME),
         )
-        return [Candidate(identifier, NodeKind(kind), name, own, place) for identifier, kind, name, own, place in rows]
+        return self._of_rows(rows)
 
     def listed(self, first: int, after: str | None) -> Found:
         kinds = [kind for kind in SEARCHED if kind in (self._request.kinds or LISTED)]
@@ -157,9 +168,13 @@ class _Search:
         shown = found[:first]
         cursor = list_cursor(shown[-1][0]) if len(found) > first and shown else None
         nodes = {node.id: node for node in read_nodes(self._connection, self._tenant, [row[1] for row in shown])}
-        return Found([Hit(nodes[row[1]], 0.0) for row in shown], counts.total, cursor, facets=counts.facets())
+        hits = [
+            Hit(nodes[identifier], 0.0, (), namespace, state if self._knows(actor) else "")
+            for _, identifier, namespace, state, actor in shown
+        ]
+        return Found(hits, counts.total, cursor, facets=counts.facets())
 
-    def _in_order(self, kind: NodeKind, place: Sequence[Any] | None, limit: int) -> list[tuple[list[Any], str]]:
+    def _in_order(self, kind: NodeKind, place: Sequence[Any] | None, limit: int) -> list[tuple[list[Any], str, str, str, str]]:
         """Return nodes of a kind after a place of the order, each with its own place."""
         order = self._request.order
         where, bound = self._where(kind)
@@ -175,12 +190,13 @@ class _Search:
         sign, way = (">", "") if ascending else ("<", " DESC")
         after = f" AND ({', '.join(parts)}) {sign} ({', '.join('?' * len(parts))})" if place is not None else ""
         rows = self._connection.execute(
-            f"SELECT {', '.join(parts)}, n.id FROM entry AS e CROSS JOIN node AS n ON n.key = e.key WHERE {where}{after} "
+            f"SELECT {', '.join(parts)}, n.id, e.namespace, e.state, e.actor "
+            f"FROM entry AS e CROSS JOIN node AS n ON n.key = e.key WHERE {where}{after} "
             f"ORDER BY {', '.join(f'{index + 1}{way}' for index in range(len(parts)))} LIMIT ?",
             (*own, *bound, *own[: bool(after)], *(place or ()), limit),
         ).fetchall()
-        placed = [(list(row[:-1]), row[-1]) for row in rows]
-        return placed if ascending else [(_Backwards(at), identifier) for at, identifier in placed]
+        own_place: type[list[Any]] = list if ascending else _Backwards
+        return [(own_place(row[:-4]), *row[-4:]) for row in rows]
 
     def _groups(self, kind: NodeKind) -> Iterable[Any]:
         where, bound = self._where(kind)

@@ -75,6 +75,7 @@ def _arguments(side: Side) -> dict[str, list[str]]:
         "jobs": ["first: 100", f"first: 100, namespace: {json.dumps(side.jobs)}"],
         "datasets": ["first: 100", f"first: 100, namespace: {json.dumps(side.data)}"],
         "search": ['text: "", first: 200', f'text: "{CANARY}"', 'text: "re"'],
+        "find": ['text: "", first: 200', f'text: "{CANARY}"', 'text: "re"', "kinds: [RUN, COLUMN, TAG, OWNER], first: 200"],
         "node": [f"id: {node}" for node in nodes],
         "lineage": [f"focus: [{node}], direction: {way}" for node in nodes for way in ("UPSTREAM", "BOTH")]
         + [f"focus: [{column}], kinds: [DERIVES]", f"focus: [{data}], kinds: [{_ALL_KINDS}]"],

@@ -8,7 +8,7 @@ import pytest
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.access.patterns import Namespaces
-from headwater.graph.access.restricted_store import StoreWithin
+from headwater.graph.access.restricted_store import RestrictedStore
 from headwater.graph.model import NodeKind
 from headwater.graph.search import Found, Order, SearchRequest
 from headwater.graph.stores import GraphStore
@@ -79,7 +79,9 @@ async def test_words_find_every_kind_of_node(lake: GraphStore, tenant: str, text
     assert (await ids(lake, tenant, text))[0] == first
 
 
-@pytest.mark.parametrize("text", ["%%%", "' UNION xq --", '"', "* : ^", "xyzzyplugh", "xq : zq", "NEAR(xq zq)", "xq~ -zq && !xq", "\0", "🦄", "a" * 1_000])
+@pytest.mark.parametrize(
+    "text", ["%%%", "' UNION xq --", '"', "* : ^", "xyzzyplugh", "xq : zq", "NEAR(xq zq)", "xq~ -zq && !xq", "\0", "🦄", "a" * 1_000]
+)
 async def test_other_texts_find_nothing_and_break_nothing(lake: GraphStore, tenant: str, text: str) -> None:
     assert ORDERS not in await ids(lake, tenant, text)
 
@@ -186,7 +188,7 @@ async def test_another_tenant_finds_nothing(lake: GraphStore, tenant: str) -> No
 
 
 async def test_a_restricted_caller_finds_and_counts_only_what_is_visible(lake: GraphStore, tenant: str) -> None:
-    seen = StoreWithin(lake, tenant, [Namespaces.of(["s3://shop", "air"])])
+    seen = RestrictedStore(lake, tenant, [Namespaces.of(["s3://shop", "air"])])
     for text in ("orders", "bookings", "confidential", "hr", "payroll", "r3", ""):
         found = await seen.find(tenant, SearchRequest(text=text))
         texts = " ".join([*(hit.node.id for hit in found.hits), *(each.value for facet in found.facets.values() for each in facet)])
@@ -197,7 +199,7 @@ async def test_a_restricted_caller_finds_and_counts_only_what_is_visible(lake: G
 
 
 async def test_the_state_that_a_hidden_job_brings_stays_hidden(lake: GraphStore, tenant: str) -> None:
-    seen = StoreWithin(lake, tenant, [Namespaces.of(["s3://shop"])])
+    seen = RestrictedStore(lake, tenant, [Namespaces.of(["s3://shop"])])
     for request in (SearchRequest(text="orders"), SearchRequest(kinds=(NodeKind.DATASET,))):
         found = await seen.find(tenant, request)
         assert (found.total, found.facets.get("state"), found.facets.get("pipeline")) == (len(found.hits), None, None)
