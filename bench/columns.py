@@ -30,7 +30,10 @@ _GROUPING = re.compile(r"\bgrouping\s*\(\s*(?:\w+\.)?(\w+)\s*\)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Difference:
-    """An output column with different answers: the sources of only one of the two, as `table.column`, and a key of `REASONS`."""
+    """An output column with different answers. `ours` and `theirs` are sources that only one side has, as `table.column`.
+
+    `reason` is a key of `REASONS`.
+    """
 
     query: int
     column: str
@@ -40,7 +43,6 @@ class Difference:
 
 
 def main() -> int:
-    """Compare, print, write."""
     found = compare(SUITES)
     content: dict[str, Any] = results.head("columns") | {"reasons": REASONS, "suites": {}}
     for suite, (compared, differences) in found.items():
@@ -53,10 +55,10 @@ def main() -> int:
 
 
 def compare(suites: Collection[str]) -> dict[str, tuple[int, list[Difference]]]:
-    """By suite: how many output columns were compared, and those that differ.
+    """Return for each suite the number of compared output columns, and the differences.
 
     Raises:
-        ValueError: the two do not agree about how many columns a query has, or what they are called.
+        ValueError: the two sides disagree about the number or the names of a query's columns.
     """
     with tempfile.TemporaryDirectory() as scratch:
         from bench.spark.session import BRIEFLY, register, start
@@ -84,14 +86,14 @@ def compare(suites: Collection[str]) -> dict[str, tuple[int, list[Difference]]]:
 
 
 def reason_of(sql: str, ours: Collection[str], theirs: Collection[str]) -> str | None:
-    """Why sqlglot has other columns than we, by a key of `REASONS`."""
+    """Return the reason why sqlglot has other columns than Headwater, a key of `REASONS`."""
     in_grouping = {name.lower() for name in _GROUPING.findall(sql)}
     if not ours and {name.partition(".")[2] for name in theirs} <= in_grouping:
         return "grouping"
     return None
 
 
-_Columns = list[tuple[str, set[str]]]  # by place: the name, and what it is made of
+_Columns = list[tuple[str, set[str]]]  # name and sources of each column, by position
 
 
 def _differences(number: int, sql: str, ours: _Columns, theirs: _Columns) -> Iterator[Difference]:
@@ -112,7 +114,7 @@ def _ours(plan: Mapping[str, Any]) -> Iterator[tuple[str, set[str]]]:
     from headwater.spark_listener.lineage.datasets import sources_of
 
     output = plan["output"]
-    by_place = [{"name": str(place), "attr": column["attr"]} for place, column in enumerate(output)]  # two may have one name
+    by_place = [{"name": str(place), "attr": column["attr"]} for place, column in enumerate(output)]  # two columns may have the same name
     found = column_lineage({**plan, "sink": {"columns": by_place}}, sources_of(plan))
     for place, column in enumerate(output):
         yield column["name"], {f"{Path(name).name}.{field}" for _, name, field in found.columns[str(place)]}

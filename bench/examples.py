@@ -1,8 +1,8 @@
-"""`python -m bench.examples [PART OF A NAME]`: Spark's own Python examples run alike, plain and under `headwater run`.
+"""`python -m bench.examples [PART OF A NAME]`: runs Spark's own Python examples plain and under `headwater run`, and compares.
 
-For each: whether exit code and output are equal to a plain run's, and the captured lineage by the summary. Numbers and times that an
-example draws are masked. An example is called random if its output still differs, and two plain runs differ too. Examples that wait for a
-socket, or need software that is not installed, fail alike with and without Headwater.
+For each example the command shows whether exit code and output are equal, and the captured lineage from the summary. Numbers and times that
+an example draws are masked. An example is called random if its output still differs, and two plain runs differ too. Examples that wait for
+a socket, or need software that is not installed, fail in the same way with and without Headwater.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SPARK = Path(pyspark.__file__).parent
 EXAMPLES = SPARK / "examples" / "src" / "main" / "python"
 _SECONDS = 300
-_ENDLESS = {"streaming/queue_stream.py", "status_api_demo.py"}  # these end by a time or draw threads
+_ENDLESS = {"streaming/queue_stream.py", "status_api_demo.py"}  # these examples end by time, or print threads
 _INPUT = {
     "kmeans.py": ["data/mllib/kmeans_data.txt", "2", "0.5"], "logistic_regression.py": ["data/mllib/sample_svm_data.txt", "2"],
     "pagerank.py": ["data/mllib/pagerank_data.txt", "2"], "sort.py": ["numbers.txt"], "wordcount.py": ["words.txt"], "pi.py": ["2"],
@@ -38,7 +38,7 @@ _OPTIONS = "--master local[2] --conf spark.ui.enabled=false --conf spark.ui.show
 
 @dataclass
 class Compared:
-    """`alike`: yes, random (plain runs differ, too) or no. `captured`: the summary's first line."""
+    """The result for an example. `alike` is yes, random (plain runs differ, too) or no. `captured` is the summary's first line."""
 
     code: int
     ours: int
@@ -48,7 +48,6 @@ class Compared:
 
 
 def main() -> int:
-    """Compare, print, and say how many differ."""
     only = sys.argv[1] if len(sys.argv) > 1 else ""
     results: dict[str, Compared] = {}
     for example in sorted(EXAMPLES.rglob("*.py")):
@@ -67,7 +66,6 @@ def main() -> int:
 
 
 def compared(example: Path, name: str) -> Compared:
-    """One example, plain and with us."""
     arguments = [str(example), *_INPUT.get(name, [])]
     plain = _run(arguments)
     ours = _run(["-m", "headwater", "run", "--home", "home", *arguments])

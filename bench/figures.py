@@ -1,4 +1,4 @@
-"""Figures: what a measure makes of the rounds' samples, when that may be used, and whether it meets its target."""
+"""Computes figures from the samples of all rounds, their usability, and their verdict about the target."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.suite import PROCESSOR, SECONDS, Measure, Plan, Sample, Statistic
 
 Samples = Mapping[str, Mapping[str, Sequence[Sample]]]
 _TOLERANCE, _REACH = 0.03, 0.01
-_FEWEST = 5  # rounds: the interval of fewer says nothing
+_FEWEST = 5  # minimum of rounds for a meaningful interval
 _MOST_ROUNDS = 9_999
 _QUANTILES = {Statistic.P50: 0.50, Statistic.P95: 0.95, Statistic.P99: 0.99}
 _RATIOS = (Statistic.RATIO, Statistic.GEOMEAN, Statistic.WORST)
@@ -23,7 +23,7 @@ _QUANTITIES = {SECONDS: "wall", PROCESSOR: "processor"}
 
 
 class Verdict(StrEnum):
-    """The verdict of a figure about its target: open if the interval contains the target, or if the machine was not quiet."""
+    """The verdict of a figure about its target. It is open if the interval contains the target, or if the machine was busy."""
 
     MET = "met"
     MISSED = "missed"
@@ -32,11 +32,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Figure:
-    """A case of the results: the figure with its 95 % interval, its control, whether it is usable, and its verdict.
+    """A figure of the results, with its 95 % interval, its control, its usability, and its verdict.
 
-    `n` is the number of rounds. A count needs no quiet machine: its control is empty. `rounds_needed` estimates the rounds that would
+    `n` is the number of rounds. A count needs no quiet machine, so its control is empty. `rounds_needed` estimates the rounds that would
     settle an open verdict (null: more rounds would not help). `detail` names the case of a worst value.
-
     """
 
     name: str
@@ -55,7 +54,7 @@ class Figure:
 
 
 def figure(measure: Measure, plan: Plan, samples: Samples) -> Figure | None:
-    """A measure, from the samples of all rounds; None where the arm counted nothing of the kind."""
+    """Compute a measure from the samples of all rounds. Returns None if the arm has no such count."""
     if measure.statistic in _COUNTS:
         return _count(measure, samples)
     arm, base, control = (_times(samples[name], measure) for name in (measure.arm, plan.baseline, plan.control))
@@ -87,7 +86,7 @@ def figure(measure: Measure, plan: Plan, samples: Samples) -> Figure | None:
 
 
 def quiet(control: Interval, rounds: int) -> bool:
-    """Return whether a control shows a quiet machine: within 3 % of 1, its interval reaching to 1 % of it, in five rounds or more."""
+    """Whether a control shows a quiet machine: within 3 % of 1, its interval reaching to 1 % of it, in five rounds or more."""
     near = control.low <= 1 + _REACH and control.high >= 1 - _REACH
     return rounds >= _FEWEST and near and abs(control.value - 1) <= _TOLERANCE
 
@@ -95,7 +94,7 @@ def quiet(control: Interval, rounds: int) -> bool:
 def verdict(found: Interval, target: float, rounds: int, *, usable: bool) -> tuple[Verdict, int | None]:
     """Return the verdict of an interval about a target.
 
-    If it is open for want of rounds, return the number of rounds that would settle it.
+    If it is open for lack of rounds, also return the number of rounds that would settle it.
     """
     if usable and found.high <= target:
         return Verdict.MET, None
@@ -112,12 +111,11 @@ def verdict(found: Interval, target: float, rounds: int, *, usable: bool) -> tup
 
 
 def medians(samples: Samples) -> Mapping[str, Mapping[str, Mapping[str, float]]]:
-    """The median of every quantity, by arm and case."""
     return {arm: {case: _medians(rounds) for case, rounds in cases.items()} for arm, cases in samples.items()}
 
 
 def rounded(value: float) -> float:
-    """Four digits that count."""
+    """Round a value to four significant digits."""
     return float(f"{value:.4g}")
 
 
@@ -184,7 +182,7 @@ def _summed(times: Mapping[str, Sequence[float]]) -> list[float]:
 
 
 def _pairs(over: Mapping[str, Sequence[float]], under: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
-    """The ratio of each pair, by case: `over[case][i]` and `under[case][i]` come from the same round."""
+    """Return the ratio of each pair, by case: `over[case][i]` and `under[case][i]` come from the same round."""
     return {case: [a / b for a, b in zip(over[case], under[case], strict=True)] for case in over}
 
 

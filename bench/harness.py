@@ -1,4 +1,4 @@
-"""Rounds: every case once in every arm, the arms in random order."""
+"""Runs rounds: every case once in every arm, with the arms in random order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.suite import Plan, Sample
 
 
 def order(arms: Sequence[str], seed: int, turn: int, case: str) -> list[str]:
-    """The order of the arms for one case of one round; the same seed gives the same."""
+    """Return the order of the arms for one case of one round. The same seed gives the same order."""
     return random.Random(f"{seed}/{turn}/{case}").sample(list(arms), len(arms))
 
 
@@ -30,12 +30,12 @@ def measure(
     report: Callable[[str], None],
     seconds: float = math.inf,
 ) -> Mapping[str, Mapping[str, Sequence[Sample]]]:
-    """The samples by arm and case, one a round. Warm-up rounds are run in the same way and forgotten.
+    """Return the samples by arm and case, one per round. Warm-up rounds run in the same way and are dropped.
 
-    After `seconds` no further round is begun, but there is always one.
+    After `seconds` no further round begins, but there is at least one.
 
     Raises:
-        WorkerError: an arm failed; nothing is kept of a suite that did not run to its end.
+        WorkerError: an arm failed. The samples are lost.
     """
     samples: dict[str, dict[str, list[Sample]]] = {arm: {case: [] for case in plan.cases} for arm in plan.arms}
     until = time.monotonic() + seconds

@@ -13,7 +13,7 @@ _SEED = 20130212
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate, and the bounds between which 95 % of its resamples lie."""
+    """An estimate, and the bounds that contain 95 % of its resamples."""
 
     value: float
     low: float
@@ -21,7 +21,7 @@ class Interval:
 
 
 def quantile(samples: Sequence[float], q: float) -> Interval:
-    """The `q` quantile of the samples (0.5: the median), by the percentile bootstrap. The same samples give the same interval.
+    """Return the `q` quantile of the samples (0.5: the median), by the percentile bootstrap. The same samples give the same interval.
 
     Raises:
         ValueError: there are no samples.
@@ -35,11 +35,10 @@ def quantile(samples: Sequence[float], q: float) -> Interval:
 
 
 def resampled(series: Sequence[Sequence[float]], combined: Callable[[Sequence[float]], float]) -> Interval:
-    """Return the interval of `combined` over the medians of several series. Each series is resampled by itself.
+    """Return the interval of `combined` over the medians of several series. Each series is resampled separately.
 
     Raises:
-        ValueError: there is no series, or one without samples.
-
+        ValueError: there is no series, or a series without samples.
     """
     if not series or not all(series):
         raise ValueError("an interval needs samples; there are none")

@@ -36,13 +36,13 @@ import pyarrow as pa
 
 from headwater.graph.associations.segment import BLOCK, COLUMN, LENGTH, MAGIC, ROWS
 
-_SEGMENT = 5_000_000  # longs of a task
+_SEGMENT = 5_000_000  # number of longs of a task
 _BLOCK = 65_536
 _LOOK_SECONDS = 0.02
-_EACH = 10  # rows of a group
-_WIDE = 20  # references of a row
+_EACH = 10  # number of rows of a group
+_WIDE = 20  # number of references of a row
 _LARGE = 1_000_000
-_STEP = 2_654_435_761  # a prime: multiplied by it, numbers below another number go through all of them in another order
+_STEP = 2_654_435_761  # a prime; multiplication by it permutes the numbers below another number
 _ATTRS = {"k": 1, "v": 2}
 _KEY: Mapping[str, Any] = {"role": "key"}
 _CHECK: Mapping[str, Any] = {"role": "check"}
@@ -51,7 +51,6 @@ _TO_GROUP: Mapping[str, Any] = {"role": "ref", "operator": 2}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a line a case."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--cases", default=",".join(CASES))
@@ -69,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def keep(folder: Path) -> dict[str, float]:
-    """Keep the capture of a folder, in the store `associations` in it; what that took."""
+    """Store the capture in a folder, in the store `associations` below it. Returns the time, memory and sizes."""
     import duckdb  # noqa: F401  # loading it is no part of keeping
 
     from headwater.graph.associations import Manifest
@@ -92,13 +91,13 @@ def keep(folder: Path) -> dict[str, float]:
 
 
 def peak(process: int | str = "self") -> int:
-    """The most memory that a process has had, in megabytes: not of what it was made from, as `getrusage` says it."""
+    """Return the peak memory of a process in megabytes. Unlike `getrusage`, memory of the parent process does not count."""
     stated = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="ascii"))
     return int(stated[1]) // 1000 if stated else 0
 
 
 class _OwnMemory(threading.Thread):
-    """Watches the memory of this process without mapped files, which the system may take from it."""
+    """Watches the memory of this process without mapped files, which the system may reclaim."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -112,26 +111,26 @@ class _OwnMemory(threading.Thread):
             time.sleep(_LOOK_SECONDS)
 
 
-Values = Callable[[Any], Sequence[Any]]  # of the numbers of some rows, the columns
+Values = Callable[[Any], Sequence[Any]]  # from row numbers to columns
 
 
 class Rows(NamedTuple):
-    """The rows of a boundary, as a case has them."""
+    """The rows of a boundary in a case."""
 
     kind: str
     columns: Sequence[Mapping[str, Any]]
     rows: int
     values: Values
-    segment: int = _SEGMENT  # longs of a segment
+    segment: int = _SEGMENT  # number of longs of a segment
 
 
 def _any(numbers: Any, count: int) -> Any:
-    """Numbers below another one in another order, each once where all of them are asked for."""
+    """Return a permutation of the numbers below `count`, at these positions."""
     return numbers % count * (_STEP % count or 1) % count
 
 
 def _hash(numbers: Any) -> Any:
-    """The finalizer of splitmix64: each number has another hash."""
+    """Return the finalizer of splitmix64, which gives each number another hash."""
     value = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -203,17 +202,17 @@ CASES: Mapping[str, Callable[[int], list[Rows]]] = {
 }
 
 
-File = Callable[[str, int], Mapping[str, Any]]  # of a name and a number of rows, how a manifest states the file
+File = Callable[[str, int], Mapping[str, Any]]  # from a name and a number of rows to the file's entry in a manifest
 
 
 def _made_up(name: str, rows: int) -> Mapping[str, Any]:
-    """A file that is nowhere: keeping looks at none."""
+    """Return the description of a file that does not exist, because storing a capture reads no files."""
     del rows
     return {"path": f"file:/{name}", "length": 1, "modified": 1}
 
 
 def make(folder: Path, case: str, rows: int, file: File = _made_up) -> None:
-    """Write the manifest and the segments of a capture. `file` makes the files that it read and wrote, `in/…` and `out/…`."""
+    """Write the manifest and the segments of a capture. `file` describes the files that it read and wrote, `in/…` and `out/…`."""
     capture = str(uuid4())
     entries: list[dict[str, Any]] = []
     boundaries: list[dict[str, Any]] = []
@@ -249,7 +248,6 @@ def make(folder: Path, case: str, rows: int, file: File = _made_up) -> None:
 
 
 def _segments(folder: Path, capture: str, boundary: int, rows: Rows, written: File) -> Iterator[dict[str, Any]]:
-    """The segments of a boundary, one a task."""
     each = max(1, rows.segment // len(rows.columns))
     for task, begin in enumerate(range(0, rows.rows, each)):
         count = min(each, rows.rows - begin)

@@ -1,4 +1,4 @@
-"""Time of a trace of one record whose data lie on an S3 server, and its requests to the server.
+"""Measures a trace of one record whose data are on an S3 server: its time, and its requests to the server.
 
 python -m bench.lake [--scale 0.1] [--traces 200]
 
@@ -50,7 +50,6 @@ spark.read.parquet(f"{base}/joined").groupBy("o_orderkey").agg(F.sum("l_extended
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a line a question."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=0.1)
     parser.add_argument("--traces", type=int, default=200)
@@ -81,7 +80,7 @@ def _prepared(server: S3Server, folder: Path, scale: float) -> Path:
         env={**os.environ, "HEADWATER_HOME": str(home), "PYSPARK_SUBMIT_ARGS": submit(f"--master local[2] {options}")},
         check=True, capture_output=True,
     )  # fmt: skip
-    # The first question takes in what the program left.
+    # The first query delivers the spool of the program.
     subprocess.run(
         [str(Path(sys.executable).parent / "headwater"), "trace", "data/prices", "--where", "o_orderkey = 0"],
         env={**os.environ, "HEADWATER_HOME": str(home)}, check=True, capture_output=True,

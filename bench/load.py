@@ -1,7 +1,7 @@
-"""Requests that many clients send at once: each connection sends its next as soon as it has its answer.
+"""Sends requests of many clients at once. Each connection sends its next request as soon as it has its answer.
 
-For the suites about intake. The client shares the machine with the service, so it does as little as possible. Bodies
-are made before, one thread asks the system for connections with an answer, and reads the status and the length of the answer only.
+The client shares the machine with the service, so it does as little as possible. Bodies
+are made before, one thread polls all connections, and reads only the status and the length of the answers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ class Load:
     """The results: seconds from the first request to the last answer, and the milliseconds of each request, sorted.
 
     `cpu_seconds` is the processor time of the client itself.
-
     """
 
     seconds: float
@@ -32,7 +31,7 @@ class Load:
     cpu_seconds: float = 0.0
 
     def quantile(self, share: float) -> float:
-        """The wait that a share of the requests did not exceed."""
+        """Return the time that a share of the requests did not exceed, in milliseconds."""
         return self.waits[min(len(self.waits) - 1, int(share * len(self.waits)))]
 
 
@@ -43,19 +42,19 @@ class _Connection:
     answer: bytes = field(default=b"")
 
     def send(self, request: bytes) -> None:
-        """Send a request, whole."""
+        """Send a whole request."""
         self.began = time.perf_counter()
         sent = self.socket.send(request)
-        if sent < len(request):  # larger than what the system takes at once
+        if sent < len(request):  # larger than the socket's buffer
             self.socket.setblocking(True)
             self.socket.sendall(request[sent:])
             self.socket.setblocking(False)
 
     def is_answered(self) -> bool:
-        """Read what has come; whether it is a whole answer.
+        """Read available bytes. Returns whether the answer is complete.
 
         Raises:
-            RuntimeError: it is a refusal, or the end.
+            RuntimeError: the answer is a refusal, or the connection ended.
         """
         piece = self.socket.recv(_PIECE)
         self.answer += piece
@@ -72,7 +71,7 @@ def send(url: str, path: str, headers: Mapping[str, str], bodies: Sequence[bytes
     """Post bodies over some connections.
 
     Raises:
-        RuntimeError: one was refused.
+        RuntimeError: a body was refused.
     """
     parts = urlsplit(url)
     lines = [f"POST {path} HTTP/1.1", f"Host: {parts.netloc}", *(f"{name}: {value}" for name, value in headers.items())]

@@ -1,9 +1,9 @@
-"""Waits of one tenant while another tenant sends its worst: `python -m bench.neighbours`.
+"""Measures the waits of one tenant while another tenant sends expensive requests: `python -m bench.neighbours`.
 
-A service accepts events, documents, declarations and questions of one tenant, one after the other. Clients of another tenant send the
-most costly bodies meanwhile: PROV documents of 4 MB whose clients hang up after three seconds (`documents`), events of 8 kB that are made
+A service accepts events, documents, declarations and queries of one tenant, one after the other. Clients of another tenant send the
+most expensive bodies meanwhile: PROV documents of 4 MB whose clients hang up after three seconds (`documents`), events of 8 kB that consist
 of names of secrets (`small`), and valid events of some megabytes (`large`). `--python` names the interpreters of other checkouts. They
-take turns with this one, so that both meet the same load of the machine. For each kind the command prints the wait (p50, p99) in
+take turns with this one, so that both have the same load of the machine. For each kind the command prints the wait (p50, p99) in
 milliseconds, the wait at the same service without other senders, and the load of the machine.
 """
 
@@ -39,7 +39,7 @@ _numbers = count(os.getpid() * 1_000_000)
 
 
 def event(columns: int, text: str = "", *, has_new_columns: bool = False) -> bytes:
-    """An event that was never sent, of a dataset with some columns."""
+    """Return a new event about a dataset with some columns."""
     number = next(_numbers)
     fields = [{"name": f"c{column}_{number * has_new_columns}"} for column in range(columns)]
     run = {"runId": f"0196e6a0-0000-7000-8000-{number % 16**12:012x}"}
@@ -48,7 +48,7 @@ def event(columns: int, text: str = "", *, has_new_columns: bool = False) -> byt
 
 
 def document(entities: int, *, is_chain: bool = False) -> bytes:
-    """A PROV document of many entities, each a specialization of the next where it is a chain."""
+    """Return a PROV document with many entities. With `is_chain`, each is a specialization of the next."""
     start = next(_numbers)
     line = "entity(ex:e{0})\nspecializationOf(ex:e{0}, ex:e{1})" if is_chain else "entity(ex:e{0})"
     lines = "\n".join(line.format(number, number + 1) for number in range(start, start + entities))
@@ -56,7 +56,6 @@ def document(entities: int, *, is_chain: bool = False) -> bytes:
 
 
 def declaration() -> bytes:
-    """A declaration of a type."""
     return json.dumps({"types": [{"name": f"t{next(_numbers)}", "axis": "data"}]}).encode()
 
 
@@ -68,7 +67,7 @@ KINDS: dict[str, Make] = {
     "declaration": lambda: (_DECLARATIONS, declaration(), _JSON),
     "query": lambda: (_GRAPHQL, json.dumps({"query": _QUESTION}).encode(), _JSON),
 }
-# name → a body, how many connections send such ones, and after how many seconds they hang up
+# name → a body, the number of connections that send such bodies, and the seconds until they hang up
 WORST: dict[str, tuple[Make, int, float]] = {
     "documents": (lambda: (_PROV, document(45_000, is_chain=True), _PROVN), 8, _HANGS_UP),
     "small": (lambda: (_LINEAGE, event(0, "pass=@=" * 1_000), _JSON), 32, 60.0),
@@ -77,7 +76,7 @@ WORST: dict[str, tuple[Make, int, float]] = {
 
 
 def main() -> None:
-    """Measure, or (`--send`) be the clients of the other tenant until the standard input ends."""
+    """Measure, or act as the clients of the other tenant until standard input ends (`--send`)."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=200, help="of each kind")
     parser.add_argument("--turns", type=int, default=10, help="in how many turns they are taken")
@@ -92,7 +91,7 @@ def main() -> None:
 
 
 def measure(samples: int, turns: int, worst: Sequence[str], interpreters: Sequence[str]) -> None:
-    """Print the waits of each kind, alone and with each of the worst senders, for each interpreter."""
+    """Print the waits of each kind, alone and with each kind of expensive senders, for each interpreter."""
     waits: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     loads: dict[str, list[float]] = defaultdict(list)
     with TemporaryDirectory() as folder, ExitStack() as stack:
@@ -131,7 +130,7 @@ def _service(home: Path, interpreter: str) -> Iterator[tuple[Service, str, str]]
 
 @contextmanager
 def _beside(worst: str, url: str, key: str) -> Iterator[None]:
-    """Have the other tenant send, from the time at which it has sent for a second."""
+    """Let the other tenant send during the block. The block begins after a second of sending."""
     if worst == "nobody":
         yield
         return

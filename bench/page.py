@@ -30,7 +30,7 @@ _REACHED, _HOPS = 1_200, 6
 
 
 def lake_home(nodes: int) -> Path:
-    """A home whose graph holds a lake of about so many nodes, and `foci.json`: the datasets to open."""
+    """Return a home whose graph has a lake with about this number of nodes, and `foci.json` with the datasets to open."""
 
     def make(folder: Path) -> None:
         asyncio.run(fill(folder, Lake.of(nodes)))
@@ -39,7 +39,7 @@ def lake_home(nodes: int) -> Path:
 
 
 async def fill(home: Path, lake: Lake) -> None:
-    """Write a lake into the graph of a home that is new, and the datasets to open into its `foci.json`."""
+    """Write a lake into the graph of a new home, and the datasets to open into its `foci.json`."""
     store = open_store(f"sqlite:///{home / 'graph.db'}")
     await store.open()
     try:
@@ -57,7 +57,7 @@ def _foci(lake: Lake) -> list[str]:
 
 
 def main() -> None:
-    """Print one line of JSON for each dataset, and one with the worst of all."""
+    """Print a line of JSON for each dataset, and one with the worst values."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--nodes", type=int, default=10_000, help="nodes of the lake")
     parser.add_argument("--rounds", type=int, default=5, help="how often each dataset is opened")

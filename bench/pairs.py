@@ -1,8 +1,8 @@
-"""Pairs: the arms of a suite take turns in one warm process, case after case. Suites measure the cost of capture this way.
+"""Measures in pairs: the arms of a suite take turns in one warm process. Suites measure the cost of capture this way.
 
-Two JVMs compile the same methods differently, and the difference may exceed the cost of a case. All arms therefore share one. In every
-round of a case each arm runs once, in random order. A figure is made of the ratios within the rounds. A finished case is kept, so that an
-interrupted measurement goes on later.
+Two JVMs compile the same methods differently, and the difference may exceed the cost of a case. All arms therefore share one JVM. In every
+round of a case each arm runs once, in random order. A figure is computed from the ratios within the rounds. A finished case is stored, so
+that an interrupted measurement continues later.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from bench.processes import ProcessTree
 from bench.rest import busy, machine_seconds
 from bench.suite import Plan, Sample, Turns
 
-Rounds = Mapping[str, Sequence[Sample]]  # by arm
+Rounds = Mapping[str, Sequence[Sample]]  # samples by arm
 
 
 class KeptCases:
-    """The cases of a suite that were measured at a commit, a file each."""
+    """The cases of a suite that were measured at a commit, one file for each."""
 
     def __init__(self, folder: Path, commit: str, *, resume: bool) -> None:
         self._folder = folder
         self._commit = commit
-        self._resume = resume and not commit.endswith("+")  # two changed trees of one commit look equal
-        self.machine: dict[str, Mapping[str, float]] = {}  # by case: how busy the machine was with other things
+        self._resume = resume and not commit.endswith("+")  # two modified trees of one commit look equal
+        self.machine: dict[str, Mapping[str, float]] = {}  # by case: the load of the machine by other processes
 
     def get(self, case: str, arms: Sequence[str], rounds: int) -> Rounds | None:
-        """The rounds of a case, if all these arms have at least as many, of this commit."""
+        """Return the rounds of a case, if all these arms have at least `rounds` of them at this commit."""
         path = self._folder / f"{case}.json"
         if not self._resume or not path.exists():
             return None
@@ -43,7 +43,6 @@ class KeptCases:
         return {arm: there[arm] for arm in arms}
 
     def put(self, case: str, rounds: Rounds, machine: Mapping[str, float]) -> None:
-        """Keep a case that is done."""
         self._folder.mkdir(parents=True, exist_ok=True)
         draft = self._folder / f"{case}.tmp"
         draft.write_text(json.dumps({"commit": self._commit, "machine": machine, "samples": rounds}), encoding="utf-8")
@@ -55,11 +54,10 @@ def measure(
     plan: Plan, start: Callable[[], Turns], kept: KeptCases, *, rounds: int, warm_up: int, seed: int, until: float,
     done: Callable[[str, Rounds, bool], None],
 ) -> dict[str, dict[str, Sequence[Sample]]]:  # fmt: skip
-    """Return the samples by arm and case, of the kept cases and of those that ran in time.
+    """Return the samples by arm and case, of the stored cases and of the cases that ran in time.
 
     `start` makes the environment of the arms, once, if a case must run. No case begins after `until` (time.monotonic()). `done` is
-    called for each case, with whether it had been kept.
-
+    called for each case, with whether it was already stored.
     """
     samples: dict[str, dict[str, Sequence[Sample]]] = {arm: {} for arm in plan.arms}
     turns: Turns | None = None

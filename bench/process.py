@@ -1,4 +1,4 @@
-"""The harness's side of a worker process."""
+"""The harness's handle of a worker process."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bench.suite import Sample
 
 
 class WorkerError(RuntimeError):
-    """A worker died, or a case in it failed; the message carries the end of its log."""
+    """A worker died, or a case in it failed. The message includes the end of its log."""
 
 
 class Worker:
-    """An arm in a process of its own; a context manager. Its output goes to a log below the scratch folder."""
+    """An arm in a separate process; a context manager. Its output goes to a log below the scratch folder."""
 
     def __init__(self, suite: str, arm: str, folder: Path, scale: float | None = None) -> None:
         self.arm = arm
@@ -43,7 +43,7 @@ class Worker:
             raise
 
     def run(self, case: str, turn: int) -> Sample:
-        """Run a case once; what it took.
+        """Run a case once, and return its sample.
 
         Raises:
             WorkerError: the case failed, or the process ended.
@@ -53,11 +53,11 @@ class Worker:
             self._process.stdin.write(json.dumps({"run": case, "turn": turn}) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            pass  # the answer, or its absence, says more
+            pass  # the missing answer gives a better error
         return {name: float(value) for name, value in self._answer()["sample"].items()}
 
     def close(self) -> None:
-        """End the process: it closes its arm at the end of its input."""
+        """End the process. It closes its arm at the end of its input."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:

@@ -1,4 +1,4 @@
-"""The processor time of a process and of all that it started: the JVM of a driver, the Python workers of its tasks, a delivery."""
+"""Measures the processor time of a process and its descendants: the JVM of a driver, the Python workers of its tasks, a delivery."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import time
 from pathlib import Path
 
 _TICK = os.sysconf("SC_CLK_TCK")
-_LOOKS = 4  # again, at most
-_PARENT, _USER, _REAPED_USER = 1, 11, 13  # places in a process's `stat`, after its name
+_LOOKS = 4  # limit of repetitions
+_PARENT, _USER, _REAPED_USER = 1, 11, 13  # indexes in a process's `stat`, after its name
 
 
 class ProcessTree:
-    """A process with its descendants, as they are when asked."""
+    """A process with its present descendants."""
 
     def __init__(self, root: int | None = None) -> None:
         self._root = os.getpid() if root is None else root
         self._last = 0.0
 
     def cpu_seconds(self) -> float:
-        """User and system time so far, all threads: tasks, garbage collection, compilation, and background work of capture.
+        """Return user and system time so far, of all threads: tasks, garbage collection, compilation, and background work of capture.
 
-        Descendants that ended count from when their parent has waited for them, in hundredths of a second. The look misses a
-        descendant that ends between the looks at its parent and at itself. The sum is then less than the last one, and is taken again.
+        Descendants that ended count from when their parent has waited for them, in hundredths of a second. A descendant that ends during
+        the measurement may be missed. The sum is then less than the last one, and is measured again.
         """
         seconds = self._sum()
         for _ in range(_LOOKS):
@@ -37,9 +37,9 @@ class ProcessTree:
         stats: dict[int, list[str]] = {}
         for path in Path("/proc").glob("[0-9]*/stat"):
             try:
-                fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()  # a name may hold anything
+                fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()  # a name may contain anything
             except OSError:
-                continue  # it ended meanwhile
+                continue  # the process ended meanwhile
             process = int(path.parent.name)
             stats[process] = fields
             parents.setdefault(int(fields[_PARENT]), []).append(process)
@@ -53,11 +53,11 @@ class ProcessTree:
 
 
 def _own_seconds(process: int, fields: list[str]) -> float:
-    """To the nanosecond, by the clock that Linux has for each process (clock_getcpuclockid)."""
+    """Return the time in nanosecond resolution, from the clock that Linux has for each process (clock_getcpuclockid)."""
     try:
         return time.clock_gettime((~process << 3) | 2)
     except OSError:
-        return _ticks(fields, _USER)  # it has ended, and was not waited for
+        return _ticks(fields, _USER)  # the process has ended, but its parent has not waited for it
 
 
 def _ticks(fields: list[str], at: int) -> float:

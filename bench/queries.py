@@ -26,16 +26,15 @@ from bench import results
 from bench.figures import rounded
 
 _PARTS = 20
-_SETTLED = 5  # parts: what is loaded once and what Spark itself keeps of its last queries is there by then
+_SETTLED = 5  # parts after which classes are loaded and Spark's own history of queries is full
 _MEMORY_MIB, _GROWTH_MIB, _BEHIND_SECONDS, _USUAL_MS = 64.0, 8.0, 1.0, 50.0
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run both, compare, write."""
     parser = argparse.ArgumentParser(prog="python -m bench.queries", description="Measure an application of many queries.")
     parser.add_argument("--queries", type=int, default=2000, help="how many (default 2000)")
     parser.add_argument("--results", type=Path, default=results.RESULTS, help="folder to write to (default bench/results)")
-    parser.add_argument("--program", type=Path, help=argparse.SUPPRESS)  # the program itself, over a folder
+    parser.add_argument("--program", type=Path, help=argparse.SUPPRESS)  # run the measured program over a folder
     options = parser.parse_args(arguments)
     if options.program:
         program(options.program, options.queries)
@@ -56,7 +55,6 @@ def measure(folder: Path, queries: int, *, captured: bool) -> tuple[list[Mapping
 
     Raises:
         RuntimeError: the program failed.
-
     """
     folder.mkdir()
     home = folder / "home"
@@ -78,7 +76,6 @@ def measure(folder: Path, queries: int, *, captured: bool) -> tuple[list[Mapping
 
 
 def program(folder: Path, queries: int) -> None:
-    """The program that is measured."""
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]").appName("queries").config("spark.ui.enabled", "false")
@@ -98,10 +95,10 @@ def program(folder: Path, queries: int) -> None:
 
 
 def _used(spark: Any) -> dict[str, float]:
-    """Return MiB of the JVM's heap in use, and of this process's own memory, after Spark's listeners have received all events."""
+    """Return the used heap of the JVM and the own memory of this process in MiB, after Spark's listeners have received all events."""
     context, jvm = spark.sparkContext._jsc.sc(), spark.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way
     context.listenerBus().waitUntilEmpty(60_000)
-    time.sleep(0.5)  # our thread, too, comes to its end
+    time.sleep(0.5)  # capture's thread finishes its work, too
     for _ in range(2):
         jvm.System.gc()
     runtime = jvm.java.lang.Runtime.getRuntime()
@@ -110,7 +107,7 @@ def _used(spark: Any) -> dict[str, float]:
 
 
 def memory(plain: Sequence[Mapping[str, float]], captured: Sequence[Mapping[str, float]]) -> list[dict[str, Any]]:
-    """Return the additional memory of capture at the end, and its growth since it was settled, both compared with the plain program."""
+    """Return the additional memory of capture at the end, and its growth after the warm-up, both compared with the plain program."""
     added = [
         ours["heap_mib"] + ours["python_mib"] - theirs["heap_mib"] - theirs["python_mib"]
         for ours, theirs in zip(captured, plain, strict=True)
@@ -123,7 +120,7 @@ def memory(plain: Sequence[Mapping[str, float]], captured: Sequence[Mapping[str,
 
 
 def delays(behind: Sequence[float], queries: int) -> list[dict[str, Any]]:
-    """From the end of a query to the spool."""
+    """Return the figures of the delay from the end of a query to the spool."""
     assert len(behind) >= queries, (len(behind), queries)  # noqa: S101  # each has an end, or the figures say nothing
     return [
         _figure("end of a query to the spool, median", 1000 * float(np.median(behind)), "ms", None),
@@ -138,7 +135,7 @@ def _figure(name: str, value: float, unit: str, target: float | None) -> dict[st
 
 
 class _Log:
-    """The log of the one application of a home, as it grows."""
+    """The growing log of the one application of a home."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -146,7 +143,7 @@ class _Log:
         self._rest = b""
 
     def new_ends(self) -> list[float]:
-        """By how many seconds the ends of queries were late that came since the last look."""
+        """Return the delays of the ends of queries that arrived since the last call, in seconds."""
         if self._file is None:
             path = next(iter(self._home.glob("spool/*/log")), None)
             if path is None:

@@ -40,17 +40,16 @@ Work = Callable[["SparkSession"], "DataFrame"]
 
 
 class Turns:
-    """Runs of one JVM. `folder` takes the results and what refreshes keep."""
+    """Runs in one JVM. `folder` contains the results and the partial results of refreshes."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self._spark, self._folder, self._number = spark, folder, 0
 
     def plain(self, work: Work) -> tuple[float, Path]:
-        """Run the program itself; return the seconds and the folder of the result."""
+        """Run the program itself, and return the seconds and the folder of the result."""
         return self._time(self._spark.newSession(), work, self._folder / "plain")
 
     def replay(self, work: Work, **order: Any) -> tuple[float, Path]:
-        """Run the program under a replay order."""
         self._number += 1
         shadow = self._folder / f"shadow-{self._number}"
         shadow.mkdir()
@@ -131,7 +130,7 @@ def _words(spark: SparkSession, folder: Path) -> DataFrame:
 
 
 def _rare_word(folder: Path) -> tuple[str, dict[str, list[int]]]:
-    """Return a word that the middle file has rarely, and the lines that have it, by file."""
+    """Return a rare word of the middle file, and the lines with it, by file."""
     files = sorted(folder.iterdir())
     counts = Counter(files[len(files) // 2].read_bytes().split())
     word = min(counts, key=lambda each: (counts[each], each)).decode()
@@ -171,7 +170,6 @@ def _turns(folder: Path) -> Iterator[Turns]:
 
 
 def main() -> None:
-    """Run the command."""
     parser = argparse.ArgumentParser(description="Replays against full runs.")
     parser.add_argument("kinds", nargs="*", help="refresh, selective, exclusive; all of them by default")
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor of TPC-H")

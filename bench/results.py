@@ -1,4 +1,4 @@
-"""The shape of `bench/results/<suite>.json`."""
+"""The form of `bench/results/<suite>.json`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from bench.suite import PROCESSOR, SECONDS, Plan
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-_LISTS = re.compile(r"\[[\s\d.,e-]*\]")  # of numbers: in a line each
+_LISTS = re.compile(r"\[[\s\d.,e-]*\]")  # lists of numbers are written on one line
 
 
 def document(plan: Plan, samples: Samples, *, seed: int) -> dict[str, Any]:
-    """The whole file's content."""
     found = figures(plan, samples)
     return head(plan.name) | {
         "cases": found,
@@ -37,12 +36,11 @@ def document(plan: Plan, samples: Samples, *, seed: int) -> dict[str, Any]:
 
 
 def figures(plan: Plan, samples: Samples) -> list[dict[str, Any]]:
-    """The figures of a plan that can be made of the samples."""
     return [asdict(found) for measure in plan.measures if (found := figure(measure, plan, samples)) is not None]
 
 
 def pairs_of(plan: Plan, samples: Samples) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """The times of every round, by case, quantity and arm: what the figures are made of."""
+    """Return the times of every round, by case, quantity and arm. The figures are computed from them."""
     return {
         case: {
             quantity: {arm: [rounded(sample[quantity]) for sample in samples[arm][case]] for arm in plan.arms}
@@ -58,7 +56,6 @@ def head(suite: str) -> dict[str, Any]:
 
 
 def write(content: Mapping[str, Any], folder: Path = RESULTS) -> Path:
-    """Write the file, and return where it is."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{content['suite']}.json"
     target.write_text(
@@ -68,7 +65,7 @@ def write(content: Mapping[str, Any], folder: Path = RESULTS) -> Path:
 
 
 def commit() -> str:
-    """The commit measured; `+` where the tree holds more than it."""
+    """Return the measured commit, with `+` if the tree has uncommitted changes."""
     done = subprocess.run(
         ["git", "describe", "--always", "--abbrev=12", "--dirty=+"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -76,7 +73,7 @@ def commit() -> str:
 
 
 def _machine() -> dict[str, Any]:
-    """Describe the machine, without its name or anything personal."""
+    """Describe the machine, without its name or personal data."""
     cpuinfo = Path("/proc/cpuinfo")
     models = (
         [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]

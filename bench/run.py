@@ -1,7 +1,7 @@
-"""`python -m bench.run SUITE [options]`: run a suite and write bench/results/SUITE.json; `figures`: all whose figures the documents state.
+"""`python -m bench.run SUITE [options]`: run a suite and write bench/results/SUITE.json; `figures` runs all suites behind the documents.
 
-A run of some arms or cases only is for looking: it is written below build/bench, so that it does not stand for the whole. A paired suite
-keeps each case that is done in build/bench/cases; `--resume` goes on from what was kept of the same commit, as `figures` always does.
+A run of some arms or cases only is written below build/bench, because it must not replace the results of the whole suite. A paired suite
+stores each finished case in build/bench/cases. `--resume` continues with the stored cases of the same commit, as `figures` always does.
 """
 
 from __future__ import annotations
@@ -23,21 +23,20 @@ from bench import suites
 from bench.suite import PairedSuite, Plan, Suite
 
 FIGURES = ("start", "tpch", "pigmix", "grep", "wordcount")
-TABLES = ("orc", "json", "csv", "avro", "delta", "hive-orc", "iceberg-v2", "iceberg-v3", "s3")  # as bench/truth/layouts.py makes them
-_QUIET = 0.1  # of the machine's processors
+TABLES = ("orc", "json", "csv", "avro", "delta", "hive-orc", "iceberg-v2", "iceberg-v3", "s3")  # see bench/truth/layouts.py
+_QUIET = 0.1  # share of the machine's processors
 
 
 def names() -> list[str]:
-    """The suites that there are."""
+    """Return the names of all suites."""
     return sorted(info.name for info in pkgutil.iter_modules(suites.__path__))
 
 
 def load(name: str, scale: float | None = None, tables: str | None = None) -> Suite | PairedSuite:
-    """Return a suite by its name. `scale` is that of its data, if it has one, and `tables` the format of its tables, if it has a choice.
+    """Return a suite by its name. `scale` is the scale of its data, `tables` the format of its tables.
 
     Raises:
-        ValueError: the suite does not come in that scale, or has no choice of formats.
-
+        ValueError: the suite does not have that scale, or no choice of formats.
     """
     made = importlib.import_module(f"bench.suites.{name}").suite
     if tables is not None and "tables" not in inspect.signature(made).parameters:
@@ -47,7 +46,6 @@ def load(name: str, scale: float | None = None, tables: str | None = None) -> Su
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a suite, write its results, and say them."""
     if "--truth" in arguments:
         from bench.truth.run import main as truth
 
@@ -61,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
         plan = suite.plan.only(arms=_listed(options.arms), cases=_listed(options.cases))
     except ValueError as error:
         parser.error(str(error))
-    # A process of its own delivers the rest of an application's spool, and may still write to its home here.
+    # A separate process delivers the rest of an application's spool, and may still write to the home here.
     with tempfile.TemporaryDirectory(prefix=f"headwater-bench-{plan.name}-", ignore_cleanup_errors=True) as scratch:
         folder = Path(scratch)
         print(f"{plan.name}: {len(plan.cases)} cases, arms {', '.join(plan.arms)}; preparing", flush=True)
@@ -79,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def line(case: dict[str, Any]) -> str:
-    """A figure of the results, as it is said."""
+    """Format a figure of the results."""
     interval = f"({case['low']} to {case['high']})" if case["control"] else f"(of {case['n']})"
     target = "" if case["target"] is None else f"   target {case['target']}: {case['verdict']}"
     more = f", {case['rounds_needed']} rounds would settle it" if case["rounds_needed"] else ""
@@ -89,7 +87,7 @@ def line(case: dict[str, Any]) -> str:
 
 
 def _figures(options: argparse.Namespace) -> int:
-    """Run each suite in a process of its own, one after the other. The next call continues if the time is over."""
+    """Run each suite in a separate process, one after the other. If the time is over, the next call continues."""
     from bench.rest import busy
 
     share = busy(2.0)

@@ -1,4 +1,4 @@
-"""A service for the suites that ask one: a process on a home, and a client of it."""
+"""A service for the suites that query one: a process on a home, and a client."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WORKER = "headwater.backend.worker.child"
 
 
 class Service:
-    """Runs from when it is made until `stop` or `kill`. `settings` are variables of its environment, `log` is where it writes.
+    """A running service, until `stop` or `kill`. `settings` are environment variables, `log` is the file of its output.
 
-    `python` is the interpreter, which another checkout may have.
+    `python` is the interpreter, which may belong to another checkout.
     """
 
     def __init__(
@@ -38,27 +38,25 @@ class Service:
 
     @property
     def pid(self) -> int:
-        """Its process."""
         return self._process.pid
 
     def cpu_seconds(self) -> float:
-        """Processor time of the service and its worker, if the system reports it, without processes for questions about records."""
+        """Return the processor time of the service and its worker, without query processes, if the system reports it."""
         return self.own_cpu_seconds() + sum(map(_seconds, self.workers()))
 
     def own_cpu_seconds(self) -> float:
-        """Processor time of the service without its worker, if the system reports it: for intake and answers."""
+        """Return the processor time of the service without its worker, for intake and answers, if the system reports it."""
         return _seconds(self._process.pid)
 
     def memory_megabytes(self) -> float:
-        """Present memory of the service and its worker, if the system reports it, without processes that answer questions.
+        """Return the memory of the service and its worker, without query processes, if the system reports it.
 
-        Mapped files (the graph's, libraries) do not count: they are the system's cache, which it takes back at need.
-
+        Mapped files (the graph's, libraries) do not count, because they are the system's cache, which it can reclaim.
         """
         return sum(map(_megabytes, [self._process.pid, *self.workers()]))
 
     def workers(self) -> list[int]:
-        """The processes in which it projects."""
+        """Return the processes that project the log."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:
@@ -66,24 +64,21 @@ class Service:
                 if parent == self._process.pid and _WORKER in (folder / "cmdline").read_text(encoding="utf-8", errors="replace"):
                     found.append(int(folder.name))
             except OSError:
-                continue  # it ended meanwhile
+                continue  # the process ended meanwhile
         return found
 
     def handles(self) -> int:
-        """Open files and sockets."""
         return len(list(Path(f"/proc/{self._process.pid}/fd").iterdir()))
 
     def kill(self) -> None:
-        """End it without a word to it."""
         self._process.kill()
         self._process.wait(timeout=30)
 
     def processes(self) -> ProcessTree:
-        """The service and the processes that it started."""
+        """Return the service and its child processes."""
         return ProcessTree(self._process.pid)
 
     def stop(self) -> None:
-        """End it."""
         self._process.terminate()
         self._process.wait(timeout=30)
 

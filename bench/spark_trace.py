@@ -1,10 +1,10 @@
-"""Time and driver memory of a large trace on Spark: the records behind all rows of an output, through groups of ten.
+"""Measures time and driver memory of a large trace on Spark: the records behind all rows of an output, through groups of ten.
 
 python -m bench.spark_trace [--rows 22000000] [--master local-cluster[2,1,1024]]
 
 Of eleven associations ten lead from a group to a record, and one from a row of the output to its group. First, DuckDB and Spark trace a
-tenth of the rows, and their answers must be equal. Then Spark traces all of them. Each trace runs in a process of its own. The executors
-are processes of their own, too, so the driver is the same as on a cluster. *Survived* is the maximum of the old generation of its heap.
+tenth of the rows, and their answers must be equal. Then Spark traces all of them. Each trace runs in a separate process. The executors
+are separate processes, too, so the driver is the same as on a cluster. *Survived* is the maximum of the old generation of its heap.
 """
 
 from __future__ import annotations
@@ -38,11 +38,10 @@ if TYPE_CHECKING:
 
 _HEAP = "512m"
 _DUCKDB = "duckdb"
-_PARTITIONS = 16  # of a shuffle; the usual 200 are for more executors than this machine has, and take minutes to start
+_PARTITIONS = 16  # partitions of a shuffle; the default of 200 is for more executors than this machine has
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a line a question."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=22_000_000)
     parser.add_argument("--master", default="local-cluster[2,1,1024]")
@@ -64,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _file(folder: Path, name: str, rows: int) -> Mapping[str, Any]:
-    """Make a file of so many equal rows: a trace looks at their places only."""
+    """Make a file with this number of equal rows, because a trace uses their positions only."""
     path = folder / "data" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     column = pa.array(np.zeros(rows, np.int64))
@@ -83,7 +82,7 @@ def _ask(folder: str, place: str) -> dict[str, Any]:
 
 
 def _asked(folder: Path, place: str) -> dict[str, Any]:
-    """Ask for all rows of the output in this process: what it took, and the answer as a hash."""
+    """Trace all rows of the output in this process. Returns the costs, and a hash of the answer."""
     store = AssociationStore(folder / "associations", sources=ANYWHERE)
     request = TraceRequest(dataset=str(folder / "data" / "out"), where="true", values=False)
     with ExitStack() as stack:

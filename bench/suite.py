@@ -1,8 +1,8 @@
-"""The declarations of a suite, and the work of an arm.
+"""The declaration of a suite, and the interface of an arm.
 
 There are two kinds. A *paired* suite measures the cost of capture: its arms take turns in one warm process, case after case
-(`bench.pairs`). The others measure the time of an answer: each arm is a process of its own, round after round (`bench.harness`). Neither
-knows Spark or services. A suite times only things that its users wait for. The work of two arms differs only in the measured part.
+(`bench.pairs`). The others measure the time of an answer: each arm is a separate process, round after round (`bench.harness`). Neither
+depends on Spark or services. A suite measures only times for which its users wait. The work of two arms differs only in the measured part.
 """
 
 from __future__ import annotations
@@ -16,18 +16,16 @@ from typing import Protocol, TypeAlias, runtime_checkable
 SECONDS = "seconds"
 PROCESSOR = "cpu_seconds"
 
-# The measures of one run of a case by name: its wall seconds, and the counts of the arm. A control must hold for times; a count
-# (bytes, rows) may be there in some of the rounds only.
+# The measures of one run of a case by name: its wall seconds, and the counts of the arm. Times need a valid control; a count
+# (bytes, rows) may be missing in some rounds.
 Sample: TypeAlias = Mapping[str, float]
 
 
 class Statistic(StrEnum):
-    """The statistic over the samples of all rounds."""
-
-    RATIO = "ratio"  # the median of an arm's time over the baseline's, pair by pair
+    RATIO = "ratio"  # the median of the ratios of an arm's time to the baseline's, pair by pair
     GEOMEAN = "geometric mean"  # of the cases' ratios
     WORST = "worst"  # of the cases' ratios
-    DIFFERENCE = "difference"  # the median of an arm's time less the baseline's, pair by pair
+    DIFFERENCE = "difference"  # the median of the differences of an arm's time to the baseline's, pair by pair
     P50 = "p50"  # of the arm's own times, in milliseconds
     P95 = "p95"
     P99 = "p99"
@@ -38,9 +36,9 @@ class Statistic(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A figure: `statistic` of `quantity` of `arm` over the `cases` (their sum, unless it is over each of them).
+    """A figure: `statistic` of `quantity` of `arm` over the `cases` (their sum, unless the statistic is over each of them).
 
-    `target` is the most it may be. `per` is the other count of a share; `unit` that of a count.
+    `target` is its limit. `per` is the other count of a share; `unit` is the unit of a count.
     """
 
     name: str
@@ -55,10 +53,9 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The cases and arms of a suite. Cases run in this order within a round. `control` does the same as `baseline`.
+    """The cases and arms of a suite. Cases run in this order within a round. `control` does the same work as `baseline`.
 
-    `asked` names the arms that run by default; None: all.
-
+    `asked` names the arms that run by default (None: all).
     """
 
     name: str
@@ -72,7 +69,7 @@ class Plan:
     asked: Sequence[str] | None = None
 
     def only(self, *, arms: Collection[str] | None = None, cases: Collection[str] | None = None) -> Plan:
-        """The plan with some of its arms and cases (baseline and control always run), and the measures that can be made of those.
+        """Return the plan with some of its arms and cases (baseline and control always run), and the possible measures.
 
         Raises:
             ValueError: there is no such arm or case.
@@ -97,29 +94,29 @@ class Arm(Protocol):
     """One arm, in its worker process."""
 
     def run(self, case: str, turn: int) -> Sample:
-        """Run a case once and return its measures, `seconds` among them. The same `turn` means the same work in every arm."""
+        """Run a case once and return its measures, including `seconds`. The same `turn` means the same work in every arm."""
 
     def close(self) -> None:
-        """Release what it holds."""
+        """Release all resources."""
 
 
 class Turns(Protocol):
     """All arms of a paired suite, in this process."""
 
     def run(self, arm: str, case: str, turn: int) -> Sample:
-        """Run a case once in an arm and return what it took, `seconds` and `cpu_seconds` among it. A warming `turn` is negative."""
+        """Run a case once in an arm and return its measures, including `seconds` and `cpu_seconds`. Warm-up turns are negative."""
 
     def close(self) -> None:
-        """Release what they hold."""
+        """Release all resources."""
 
 
 class Suite(Protocol):
-    """The result of `suite(scale)` in a module of bench/suites. `folder` is scratch space that all arms share."""
+    """A suite with an arm per process, made by `suite(scale)` in a module of bench/suites. `folder` is shared scratch space."""
 
     plan: Plan
 
     def prepare(self, folder: Path) -> None:
-        """Make what the arms read, once, before any of them starts."""
+        """Make the inputs of the arms, once, before any of them starts."""
 
     def arm(self, name: str, folder: Path) -> Arm:
         """Start an arm, in its worker process."""
@@ -132,7 +129,7 @@ class PairedSuite(Protocol):
     plan: Plan
 
     def prepare(self, folder: Path) -> None:
-        """Make what the arms read, once."""
+        """Make the inputs of the arms, once."""
 
     def turns(self, folder: Path) -> Turns:
-        """Start what the arms run in."""
+        """Start the common environment of the arms."""

@@ -31,7 +31,7 @@ _PATIENCE = 120.0  # seconds
 
 
 def measure(folder: Path, *, causes: int, rate: float, neighbours: int) -> dict[str, Any]:
-    """Return the times of some causes."""
+    """Measure the times of some causes."""
     arrived: dict[str, float] = {}
     enough = threading.Event()
 
@@ -67,7 +67,7 @@ def measure(folder: Path, *, causes: int, rate: float, neighbours: int) -> dict[
         made = session.post(f"{service.url}/graphql", json=create, timeout=60).json()
         if "errors" in made:
             raise RuntimeError(made["errors"])
-        _send(session, service.url, causes=1, rate=rate, neighbours=0)  # the first cause loads what the others need
+        _send(session, service.url, causes=1, rate=rate, neighbours=0)  # the first cause loads modules that the others need
         while not arrived:
             time.sleep(0.05)
         arrived.clear()
@@ -105,7 +105,6 @@ def _quantile(values: Sequence[float], share: float) -> float:
 
 
 def main() -> None:
-    """Measure, and print one line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--causes", type=int, default=500)
     parser.add_argument("--rate", type=float, default=10.0, help="causes a second")

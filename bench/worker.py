@@ -1,11 +1,11 @@
-"""A worker process: one arm, answering line by line. Started by the harness as `python -m bench.worker SUITE ARM FOLDER FD SCALE`.
+"""A worker process runs one arm and answers line by line. The harness starts it as `python -m bench.worker SUITE ARM FOLDER FD SCALE`.
 
-It reads JSON from standard input and writes one JSON line for each to the descriptor FD; standard output stays free for what runs:
+It reads JSON from standard input and writes one JSON line for each to the descriptor FD. Standard output is free for the arm:
 
     {"run": "clean", "turn": 3}   →   {"sample": {"seconds": 4.2}}   or   {"error": "…"}
     end of input                  →   the arm is closed and the process ends
 
-The first line it writes is {"ready": true}.
+The first line that it writes is {"ready": true}.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bench.suite import Arm, PairedSuite
 
 
 def serve(arm: Arm, requests: TextIO, replies: TextIO) -> None:
-    """Answer until the input ends. An arm's error is an answer: the harness decides what it means."""
+    """Answer until the input ends. An arm's error is sent as an answer, because the harness decides how to react."""
 
     def reply(content: dict[str, Any]) -> None:
         replies.write(json.dumps(content) + "\n")
@@ -38,7 +38,6 @@ def serve(arm: Arm, requests: TextIO, replies: TextIO) -> None:
 
 
 def main(suite: str, arm_name: str, folder: str, descriptor: str, scale: str) -> None:
-    """Start the arm and serve it."""
     with os.fdopen(int(descriptor), "w", encoding="utf-8") as replies:
         loaded = load(suite, float(scale) if scale else None)
         if isinstance(loaded, PairedSuite):

@@ -1,7 +1,7 @@
 """Headwater: where did this data come from, exactly?
 
-The public face. Everything else is private to its folder. Names load on first use, so that importing `headwater` inside a
-Spark job costs nothing and needs nothing but the light install.
+The public names. All other modules are private to their folders. Names are imported on first use, so that importing `headwater` within a
+Spark job costs nothing and needs only the light install.
 """
 
 from __future__ import annotations

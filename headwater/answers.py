@@ -1,4 +1,4 @@
-"""The typed answers of `headwater.client`. Records are tables of Arrow or pandas; notebooks draw lineage and traces."""
+"""The answer types of `headwater.client`. Records are tables of Arrow or pandas; notebooks draw lineage and traces."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Edge:
 class Lineage:
     """The reached nodes, nearest first, and the links between them. `truncated` is the number of nodes beyond the limit.
 
-    `hidden`: a neighbour is in a namespace that the key may not read. A notebook draws the lineage.
+    `hidden` is true if a neighbour is in a namespace that the key may not read. A notebook draws the lineage.
     """
 
     nodes: Sequence[Node]
@@ -54,7 +54,7 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record and its place: `row` counts from 0 in its file, `line` from 1 in a text. `values` are the visible values by column."""
+    """A record and its position: `row` counts from 0 in its file, `line` from 1 in a text. `values` are the visible values by column."""
 
     dataset: str
     file: str | None
@@ -68,9 +68,8 @@ class Record:
 class Hop:
     """One run on the path of a trace: the dataset that it wrote (`output`) with `records` of the trace, and the datasets that it read.
 
-    `grain` is `RECORD` if the trace followed records through the run. `recaptured` is the time (ISO 8601, UTC) of the second run of the
-    program, made to find the records, and wrote the same files; None if the first run recorded them. `tasks` are ids of tasks that wrote
-    the records (at most 20).
+    `grain` is `RECORD` if the trace followed records through the run. If a second run of the program found the records, `recaptured` is its
+    time (ISO 8601, UTC); otherwise it is None. `tasks` are ids of tasks that wrote the records (at most 20).
     """
 
     job: str
@@ -85,12 +84,12 @@ class Hop:
 
 
 class _Records:
-    """Records as tables. A column with values of several types is text."""
+    """Records that can be converted to tables. A column with values of several types becomes text."""
 
     records: Sequence[Record]
 
     def arrow(self) -> pa.Table:
-        """A table of `dataset`, `file`, `row` and `line`, then the columns of the records. A missing value is null."""
+        """Return a table of `dataset`, `file`, `row` and `line`, then the columns of the records. A missing value is null."""
         import pyarrow as pa
 
         places = {name: [getattr(record, name) for record in self.records] for name in ("dataset", "file", "row", "line")}
@@ -104,11 +103,11 @@ class _Records:
         values = [record.values for record in self.records]  # noqa: PD011 - of a record, not of a frame
         for name in dict.fromkeys(name for one in values for name in one):
             arrays.append(_column([one.get(name) for one in values]))
-            names.append(name)  # a column may have the name of a place: Arrow allows two columns of one name
+            names.append(name)  # a column of the data may have this name too, because Arrow allows two columns of one name
         return pa.Table.from_arrays(arrays, names=names)
 
     def pandas(self) -> pd.DataFrame:
-        """The table as a pandas frame."""
+        """Return the table as a pandas DataFrame."""
         return self.arrow().to_pandas()
 
     def _listed(self, total: int, notes: Sequence[str]) -> str:
@@ -137,9 +136,9 @@ class Rows(_Records):
 
 @dataclass(frozen=True, slots=True)
 class Trace(_Records):
-    """The result of a trace. If it is not `exact`, `reasons` say why. `total` counts all records, including those beyond the limit.
+    """The result of a trace. If it is not `exact`, `reasons` explain it. `total` counts all records, including those beyond the limit.
 
-    `path` are the runs on the way; a notebook draws them above the records. `recapturable` are datasets on the path that `recapture` may
+    `path` has the runs on the path; a notebook draws them above the records. `recapturable` are datasets on the path that `recapture` may
     trace to records: their programs ran without record capture, and this key may run them again.
     """
 
@@ -169,7 +168,7 @@ class Trace(_Records):
 class Replay:
     """A pipeline that runs again: `steps` are its jobs with their states, `differences` the rows that it changed.
 
-    `differing` counts all of these rows. `commit` is None if its outputs were not put in the place of the real data.
+    `differing` counts all of these rows. `commit` is None unless the outputs replaced the real data.
     """
 
     id: str
@@ -189,7 +188,7 @@ class Replay:
 class Recapture:
     """A registered program that runs again, to find the record lineage of `dataset`.
 
-    `outputs` are the datasets with record lineage now. `left` are the program's other outputs with reasons. `files` counts compared
+    `outputs` are the datasets that now have record lineage. `left` are the program's other outputs with reasons. `files` counts compared
     files.
     """
 
@@ -204,7 +203,7 @@ class Recapture:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of the service: the number of log entries that are not in the graph yet, and of kept captures."""
+    """The progress of the service: the number of log entries that are not yet in the graph, and of stored captures."""
 
     pending: int
     captures: int
@@ -237,7 +236,6 @@ def record(answer: Mapping[str, Any]) -> Record:
 
 
 def _named(identifier: str) -> str:
-    """The name at the end of an id."""
     return unquote(identifier.rpartition(":")[2])
 
 

@@ -93,7 +93,7 @@ _HOP = "job run output inputs operations records grain recaptured tasks"
 
 
 class Client(TriggerRequests, WorkflowRequests):
-    """Asks a service. Threads may share one."""
+    """A client of one service. Threads may share it."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:
         """`url` and `key` are by default HEADWATER_URL and HEADWATER_API_KEY, else those of the service that runs on the home.
@@ -107,10 +107,10 @@ class Client(TriggerRequests, WorkflowRequests):
         self._subscriptions = Subscriptions(self._url, self._key, timeout)
 
     def execute(self, document: str, **variables: Any) -> dict[str, Any]:
-        """The `data` of an answer to a GraphQL document.
+        """Execute a GraphQL document, and return the `data` of the answer.
 
         Raises:
-            HeadwaterError: what the service says was wrong.
+            HeadwaterError: the service answered with an error.
         """
         client: GraphQLClient | None = getattr(self._own, "client", None)
         if client is None:
@@ -118,29 +118,28 @@ class Client(TriggerRequests, WorkflowRequests):
         return client.execute(document, **variables)
 
     def jobs(self, namespace: str | None = None) -> Iterator[Node]:
-        """Jobs in the order of their ids."""
+        """Yield the jobs in the order of their ids."""
         return self._pages("jobs", "($n: String, $f: Int!, $a: String)", "namespace: $n", n=namespace)
 
     def datasets(self, namespace: str | None = None) -> Iterator[Node]:
-        """Datasets in the order of their ids."""
+        """Yield the datasets in the order of their ids."""
         return self._pages("datasets", "($n: String, $f: Int!, $a: String)", "namespace: $n", n=namespace)
 
     def runs(self, job: str, *, states: Sequence[str] = (), since: str | None = None, until: str | None = None) -> Iterator[Node]:
-        """Runs of a job, by its id, the latest first."""
+        """Yield the runs of a job, latest first. `job` is an id."""
         asked = "($j: ID!, $s: [String!], $b: String, $u: String, $f: Int!, $a: String)"
         return self._pages("runs", asked, "job: $j, states: $s, since: $b, until: $u", j=job, s=list(states), b=since, u=until)
 
     def versions(self, dataset: str, *, until: str | None = None) -> Iterator[Node]:
-        """What runs wrote to a dataset, by its id, the latest first."""
+        """Yield the versions of a dataset (the data that each run wrote), latest first. `dataset` is an id."""
         return self._pages("versions", "($d: ID!, $u: String, $f: Int!, $a: String)", "dataset: $d, until: $u", d=dataset, u=until)
 
     def node(self, identifier: str) -> Node | None:
-        """A node by its id."""
         found = self.execute(f"query ($i: ID!) {{ node(id: $i) {{ {NODE} }} }}", i=identifier)["node"]
         return Node(**found) if found else None
 
     def search(self, text: str, *, kinds: Sequence[str] = (), first: int = 20) -> list[Node]:
-        """Nodes whose name holds a text."""
+        """Return nodes whose name contains a text."""
         document = f"query ($t: String!, $k: [NodeKind!], $f: Int!) {{ search(text: $t, kinds: $k, first: $f) {{ nodes {{ {NODE} }} }} }}"
         return [Node(**node) for node in self.execute(document, t=text, k=list(kinds) or None, f=first)["search"]["nodes"]]
 
@@ -161,7 +160,7 @@ class Client(TriggerRequests, WorkflowRequests):
         return [Node(**hit["node"]) for hit in self.execute(document, t=text, f=first, **values)["find"]["hits"]]
 
     def lineage(self, *focus: str, direction: str = "BOTH", depth: int = 8, limit: int = 2000) -> Lineage:
-        """What the nodes of these ids came from (`UPSTREAM`), what was made of them (`DOWNSTREAM`), or both."""
+        """Return the nodes upstream of these ids (`UPSTREAM`), downstream of them (`DOWNSTREAM`), or both."""
         document = (
             "query ($f: [ID!]!, $d: Direction!, $n: Int!, $l: Int!) { lineage(focus: $f, direction: $d, depth: $n, limit: $l)"
             f" {{ nodes {{ {NODE} }} edges {{ src dst kind }} truncated hidden }} }}"
@@ -180,7 +179,7 @@ class Client(TriggerRequests, WorkflowRequests):
         first: int = 50,
         offset: int = 0,
     ) -> Rows:
-        """A page of a dataset's rows, by its id; `where` is DuckDB's SQL over its columns."""
+        """Return a page of a dataset's rows. `dataset` is an id; `where` is DuckDB SQL over its columns."""
         document = (
             "query ($d: ID!, $w: String, $o: RowOrder, $f: Int!, $s: Int!) { rows(dataset: $d, where: $w, order: $o, first: $f, offset: $s)"
             " { dataset columns { name type } rows { file row line values } total note } }"
@@ -206,9 +205,9 @@ class Client(TriggerRequests, WorkflowRequests):
         first: int = 50,
         offset: int = 0,
     ) -> dict[str, Any]:
-        """The records in which two versions of a dataset differ, as GraphQL's `VersionDiff`, with values by column.
+        """Return the records that differ between two versions of a dataset, in the form of GraphQL's `VersionDiff`, with values by column.
 
-        A version is a sequence, a snapshot, a run, an instant, or `now`. `changes` are ADDED, REMOVED and CHANGED; all, if none is given.
+        A version is a sequence, a snapshot, a run, an instant, or `now`. `changes` are ADDED, REMOVED and CHANGED; all by default.
         """
         document = (
             "query ($d: ID!, $b: String!, $a: String!, $k: [String!], $c: [Change!], $f: Int!, $s: Int!) {"
@@ -239,10 +238,11 @@ class Client(TriggerRequests, WorkflowRequests):
         values: bool = True,
         progress: Callable[[str], None] = lambda _: None,
     ) -> Trace:
-        """Where records came from, or went (`forward`): those that `where` selects, or `rows`, as (file, 0-based row).
+        """Trace records to their sources, or to their outputs (`forward`). `where` or `rows` (file, 0-based row) select the records.
 
-        `values` False asks for places alone, which needs no right to see values. A trace that is too large to be answered at once runs as a
-        job of the service, where it runs jobs: then this waits for its end, and `progress` is called with each line that it tells.
+        If `values` is False, the answer has positions only, which needs no right to see values. If a trace is too large to be answered
+        immediately, and the service runs jobs, it runs as a job. The method then waits for its end, and calls `progress` with each line of
+        progress.
         """
         shown = _RECORD if values else _RECORD.replace(" values", "").replace(" line", "")
         answer = (
@@ -262,7 +262,7 @@ class Client(TriggerRequests, WorkflowRequests):
         return Trace(found["exact"], reasons, records, selected, found["total"], hops(found["path"]), found["recapturable"])
 
     def _job(self, identifier: str, answer: str, progress: Callable[[str], None]) -> dict[str, Any]:
-        """The answer of a trace that runs as a job. Whoever stops waiting for it ends it."""
+        """Wait for a trace job, and return its answer. If the wait is interrupted, the job is cancelled."""
         look, shown = "query ($i: ID!) { traceJob(id: $i) { state error progress } }", 0
         job: dict[str, Any] | None = {"state": "QUEUED"}
         try:
@@ -303,7 +303,7 @@ class Client(TriggerRequests, WorkflowRequests):
         `kind` may also be `what-if` (the records get the values in `edits`, by column), `refresh` (the dataset changed), `selective` or
         `verify`. The last two replay `output`; `where` and `rows` then select its rows, and `dataset` may be empty.
 
-        `seconds` and `disk_bytes` are limits of the replay. `progress` is called whenever it has come further.
+        `seconds` and `disk_bytes` are limits of the replay. `progress` is called at each change of the replay's state.
         """
         document = f"mutation ({_SELECTION_TYPES}, $l: ReplayLimits) {{ startReplay({_SELECTION}, limits: $l) {{ id }} }}"
         limits = {"seconds": seconds, "diskBytes": disk_bytes}
@@ -321,13 +321,13 @@ class Client(TriggerRequests, WorkflowRequests):
         kind: str = "exclusive",
         edits: Mapping[str, str | None] | None = None,
     ) -> dict[str, Any]:
-        """What `replay` would run: jobs, numbers of records, time and disk space. Nothing runs."""
+        """Return the plan of a `replay`: jobs, numbers of records, time and disk space. Nothing runs."""
         document = f"query ({_SELECTION_TYPES}) {{ replayDryRun({_SELECTION}) {{ {_DRY_RUN} }} }}"
         found: dict[str, Any] = self.execute(document, **_selection(dataset, where, rows, output, kind, edits))["replayDryRun"]
         return found
 
     def cancel_replay(self, identifier: str) -> Replay:
-        """Let a waiting or running replay end."""
+        """Ask a waiting or running replay to end."""
         return self._change_replay("cancelReplay", identifier)
 
     def approve_replay(self, identifier: str) -> Replay:
@@ -335,7 +335,7 @@ class Client(TriggerRequests, WorkflowRequests):
         return self._change_replay("approveReplay", identifier)
 
     def commit_replay(self, identifier: str, *, keep_days: float = 7) -> Replay:
-        """Put the changed outputs of a complete replay in the place of the real data. The old data is kept for `keep_days`."""
+        """Replace the real data with the changed outputs of a complete replay. The old data is stored for `keep_days`."""
         document = f"mutation ($i: ID!, $k: Float!) {{ commitReplay(id: $i, keepDays: $k) {{ {REPLAY} }} }}"
         return replay(self.execute(document, i=identifier, k=keep_days)["commitReplay"])
 
@@ -353,10 +353,11 @@ class Client(TriggerRequests, WorkflowRequests):
         return replay(found)
 
     def recapture(self, dataset: str, *, progress: Callable[[Recapture], None] = lambda _: None) -> Recapture:
-        """Find which records a dataset (an id, or a path) was made of, after the fact, and wait for the end of that.
+        """Find the record lineage of a dataset after it was written, and wait for the result. `dataset` is an id or a path.
 
-        The service runs the registered program that wrote it once more, beside the real data, and keeps what it recorded where it wrote the
-        same files. `progress` is called whenever it has come further. One whose state is `FAILED` kept nothing, and says why in `error`.
+        The service runs the registered program that wrote the dataset again, next to the real data. If the files are identical, its record
+        lineage is stored. `progress` is called at each change of state. In the state `FAILED` nothing is stored, and `error` has the
+        reason.
         """
         identifier = self.execute("mutation ($d: String!) { startRecapture(dataset: $d) { id } }", d=dataset)["startRecapture"]["id"]
         return self._until_ended(lambda: self._recapture(identifier), progress)
@@ -380,7 +381,7 @@ class Client(TriggerRequests, WorkflowRequests):
             time.sleep(_POLL_SECONDS)
 
     def follow_runs(self, job: str | None = None, *, states: Sequence[str] = ()) -> Following[Node]:
-        """Runs as they are new or say something new, of a job (its id) or of all.
+        """Follow new and changed runs, of one job (its id) or of all.
 
         with client.follow_runs("job:local:report", states=["FAIL"]) as runs:
             for run in runs:
@@ -389,19 +390,19 @@ class Client(TriggerRequests, WorkflowRequests):
         return Following(self._subscriptions.runs(job, states))
 
     def follow_captures(self, job: str | None = None) -> Following[Node]:
-        """Runs as their record lineage arrives; `properties["capture"]` says what was captured."""
+        """Follow runs as their record lineage arrives. `properties["capture"]` describes the capture."""
         return Following(self._subscriptions.captures(job))
 
     def follow_replays(self, identifier: str | None = None) -> Following[Replay]:
-        """The latest replays as they stand, then each when it is new or has come further; one alone, by its id."""
+        """Follow the latest replays, or one replay by its id. Present states come first, then each change."""
         return Following(self._subscriptions.replays(identifier))
 
     def follow_recaptures(self, identifier: str | None = None) -> Following[Recapture]:
-        """The latest recaptures as they stand, then each when it is new or has come further; one alone, by its id."""
+        """Follow the latest recaptures, or one recapture by its id. Present states come first, then each change."""
         return Following(self._subscriptions.recaptures(identifier))
 
     def follow_progress(self) -> Following[Progress]:
-        """How far the service has come with what was sent: at once, and each time that it has come further."""
+        """Follow the progress of the service. The present progress comes first, then each change."""
         return Following(self._subscriptions.progress())
 
     def _pages(self, name: str, declared: str, given: str, **variables: Any) -> Iterator[Node]:
@@ -415,10 +416,9 @@ class Client(TriggerRequests, WorkflowRequests):
 
 
 class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests):
-    """`Client` for programs that run on an event loop: each question is asked on a thread, so that others go on meanwhile."""
+    """`Client` for programs with an event loop. Each method calls the method of `Client` with the same name on a thread."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:
-        """See `Client`."""
         self._client = Client(url, key, timeout=timeout)
         self._subscriptions = Subscriptions(*_service(url, key), timeout)
 
@@ -428,27 +428,21 @@ class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests):
     async def __aexit__(self, *_: object) -> None: ...
 
     async def execute(self, document: str, **variables: Any) -> dict[str, Any]:
-        """See `Client`."""
         return await asyncio.to_thread(self._client.execute, document, **variables)
 
     def jobs(self, namespace: str | None = None) -> AsyncIterator[Node]:
-        """See `Client`."""
         return _each(self._client.jobs(namespace))
 
     def datasets(self, namespace: str | None = None) -> AsyncIterator[Node]:
-        """See `Client`."""
         return _each(self._client.datasets(namespace))
 
     def runs(self, job: str, **asked: Any) -> AsyncIterator[Node]:
-        """See `Client`."""
         return _each(self._client.runs(job, **asked))
 
     def versions(self, dataset: str, *, until: str | None = None) -> AsyncIterator[Node]:
-        """See `Client`."""
         return _each(self._client.versions(dataset, until=until))
 
     async def node(self, identifier: str) -> Node | None:
-        """See `Client`."""
         return await asyncio.to_thread(self._client.node, identifier)
 
     async def find(self, text: str = "", **asked: Any) -> list[Node]:
@@ -456,71 +450,57 @@ class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests):
         return await asyncio.to_thread(self._client.find, text, **asked)
 
     async def search(self, text: str, **asked: Any) -> list[Node]:
-        """See `Client`."""
         return await asyncio.to_thread(self._client.search, text, **asked)
 
     async def lineage(self, *focus: str, **asked: Any) -> Lineage:
-        """See `Client`."""
         return await asyncio.to_thread(self._client.lineage, *focus, **asked)
 
     async def rows(self, dataset: str, **asked: Any) -> Rows:
-        """See `Client`."""
         return await asyncio.to_thread(self._client.rows, dataset, **asked)
 
     async def diff(self, dataset: str, before: str, after: str = "now", **asked: Any) -> dict[str, Any]:
-        """See `Client`."""
         return await asyncio.to_thread(self._client.diff, dataset, before, after, **asked)
 
     async def trace(self, dataset: str, **asked: Any) -> Trace:
-        """See `Client`."""
         return await asyncio.to_thread(self._client.trace, dataset, **asked)
 
     async def replay(self, dataset: str, **asked: Any) -> Replay:
-        """See `Client`; `progress` is called on the thread that asks."""
+        """Run `Client.replay` on a thread, on which `progress` is called too."""
         return await asyncio.to_thread(self._client.replay, dataset, **asked)
 
     async def replay_dry_run(self, dataset: str, **asked: Any) -> dict[str, Any]:
-        """See `Client`."""
         return await asyncio.to_thread(self._client.replay_dry_run, dataset, **asked)
 
     async def cancel_replay(self, identifier: str) -> Replay:
-        """See `Client`."""
         return await asyncio.to_thread(self._client.cancel_replay, identifier)
 
     async def approve_replay(self, identifier: str) -> Replay:
-        """See `Client`."""
         return await asyncio.to_thread(self._client.approve_replay, identifier)
 
     async def commit_replay(self, identifier: str, **asked: Any) -> Replay:
-        """See `Client`."""
         return await asyncio.to_thread(self._client.commit_replay, identifier, **asked)
 
     async def undo_replay(self, identifier: str) -> Replay:
-        """See `Client`."""
         return await asyncio.to_thread(self._client.undo_replay, identifier)
 
     async def recapture(self, dataset: str, **asked: Any) -> Recapture:
-        """See `Client`; `progress` is called on the thread that asks."""
+        """Run `Client.recapture` on a thread, on which `progress` is called too."""
         return await asyncio.to_thread(self._client.recapture, dataset, **asked)
 
     def follow_runs(self, job: str | None = None, *, states: Sequence[str] = ()) -> AsyncFollowing[Node]:
-        """See `Client`: `async with client.follow_runs() as runs`, then `async for run in runs`."""
+        """Follow runs: `async with client.follow_runs() as runs`, then `async for run in runs`."""
         return AsyncFollowing(self._subscriptions.runs(job, states))
 
     def follow_captures(self, job: str | None = None) -> AsyncFollowing[Node]:
-        """See `Client`."""
         return AsyncFollowing(self._subscriptions.captures(job))
 
     def follow_replays(self, identifier: str | None = None) -> AsyncFollowing[Replay]:
-        """See `Client`."""
         return AsyncFollowing(self._subscriptions.replays(identifier))
 
     def follow_recaptures(self, identifier: str | None = None) -> AsyncFollowing[Recapture]:
-        """See `Client`."""
         return AsyncFollowing(self._subscriptions.recaptures(identifier))
 
     def follow_progress(self) -> AsyncFollowing[Progress]:
-        """See `Client`."""
         return AsyncFollowing(self._subscriptions.progress())
 
 
@@ -530,7 +510,6 @@ async def _each(nodes: Iterator[Node]) -> AsyncIterator[Node]:
 
 
 def _service(url: str | None, key: str | None) -> tuple[str, str | None]:
-    """Where the service is, and the key to it."""
     from headwater.backend.home.folder import Home
 
     stated, shown = url or os.environ.get("HEADWATER_URL"), key or os.environ.get("HEADWATER_API_KEY")
@@ -548,7 +527,6 @@ def _service(url: str | None, key: str | None) -> tuple[str, str | None]:
 def _selection(
     dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None, kind: str, edits: Mapping[str, str | None] | None
 ) -> dict[str, Any]:
-    """Return the variables of `_SELECTION`."""
     places = [{"file": file, "row": row} for file, row in rows]
     values = [{"column": column, "value": value} for column, value in (edits or {}).items()]
     return {"d": dataset or None, "w": where, "r": places or None, "o": output, "k": kind.upper().replace("-", "_"), "e": values or None}

@@ -1,7 +1,7 @@
-"""Notebook views of the answers of `headwater.client`: lineage as a drawing, records as a table, and what is missing.
+"""Draws the answers of `headwater.client` in notebooks: lineage as a drawing, records as a table, with notes on missing parts.
 
 The HTML is self-contained: one SVG or one table, without scripts, style sheets or loaded content. Every text of an answer is escaped,
-because it may hold anything. A drawing must never look complete if it is not: the text below it names what is left out.
+because it is untrusted. A drawing must never look complete if it is not: the text below it names missing parts.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-MOST_NODES = 60  # drawn at most
-MOST_RECORDS = 20  # listed at most
-_LETTERS = 30  # of a label
-_WIDTH, _HEIGHT, _GAP, _STEP = 216, 36, 14, 276  # of a box, between two in a column, and from column to column; in pixels
+MOST_NODES = 60  # limit of drawn nodes
+MOST_RECORDS = 20  # limit of listed records
+_LETTERS = 30  # limit of characters in a label
+_WIDTH, _HEIGHT, _GAP, _STEP = 216, 36, 14, 276  # size of a box, gap between boxes in a column, and distance of columns, in pixels
 _DATA, _ACTOR = "#dbe9f6", "#f6ead2"
 _ACTORS = frozenset({"SYSTEM", "PIPELINE", "JOB", "RUN", "STAGE", "TASK", "OPERATOR", "ACTOR"})
 _FONT = "font-family:sans-serif;font-size:12px"
@@ -33,7 +33,7 @@ Link = tuple[str, str]  # from, to
 
 
 def drawn(boxes: Sequence[Box], links: Iterable[Link], notes: Sequence[str]) -> str:
-    """Draw nodes in columns, so that data flows from left to right. Links back are drawn too."""
+    """Draw nodes in columns, so that data flows from left to right. Links in the other direction are drawn too."""
     shown = boxes[:MOST_NODES]
     ids = {box.id for box in shown}
     between = sorted({(src, dst) for src, dst in links if src in ids and dst in ids and src != dst})
@@ -59,7 +59,6 @@ def noted(notes: Iterable[str]) -> str:
 
 
 def _places(boxes: Sequence[Box], links: Sequence[Link]) -> Mapping[str, tuple[int, int]]:
-    """The upper left corner of each box."""
     column = _columns([box.id for box in boxes], links)
     sources: dict[str, list[str]] = {}
     for src, dst in links:
@@ -77,13 +76,13 @@ def _places(boxes: Sequence[Box], links: Sequence[Link]) -> Mapping[str, tuple[i
 
 
 def _columns(ids: Sequence[str], links: Sequence[Link]) -> dict[str, int]:
-    """The column of each node: right of all its sources, unless a cycle prevents that."""
+    """Return the column of each node: to the right of all its sources, unless a cycle prevents it."""
     known = set(links)
     waiting = {identifier: {src for src, dst in links if dst == identifier} for identifier in ids}
     column = dict.fromkeys(ids, 0)
     while waiting:
         ready = [identifier for identifier, before in waiting.items() if not before]
-        for identifier in ready or [min(waiting, key=lambda each: (len(waiting[each]), each))]:  # a cycle has to begin somewhere
+        for identifier in ready or [min(waiting, key=lambda each: (len(waiting[each]), each))]:  # a cycle begins at any of its nodes
             del waiting[identifier]
             for other, before in waiting.items():
                 if (identifier, other) in known:
@@ -109,7 +108,7 @@ def _link(src: tuple[int, int], dst: tuple[int, int]) -> str:
 
 
 def _short(text: str) -> str:
-    """Shorten a text to a label. A long text keeps its end, which is the telling part of a path."""
+    """Shorten a text to a label. The end of the text stays, because it is the informative part of a path."""
     return text if len(text) <= _LETTERS else f"…{text[1 - _LETTERS :]}"
 
 

@@ -32,10 +32,9 @@ if TYPE_CHECKING:
 
 
 class HeadwaterError(Exception):
-    """The root of the tree. `transient`: a retry may work. `hint` says what to do.
+    """The root of all errors. `transient` is true if a retry may work. `hint` tells the user what to do.
 
-    `is_refusal`: others may have the answer, but not this caller. The audit log says so.
-
+    `is_refusal` is true if this caller lacks a right, which the audit log records as a refusal.
     """
 
     transient: bool = False
@@ -50,7 +49,7 @@ class HeadwaterError(Exception):
         return f"{self.message} {self.hint}" if self.hint else self.message
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by what the error holds: its constructor may ask for more than its message."""
+        """Pickle the attributes, because constructors of subclasses may need other arguments than a message."""
         return _restored, (type(self), self.args), self.__dict__
 
 
@@ -59,7 +58,7 @@ class ConfigurationError(HeadwaterError):
 
 
 class MissingExtraError(ConfigurationError):
-    """An optional dependency is not installed; the message names the pip command."""
+    """An optional dependency is not installed. The message names the pip command."""
 
     def __init__(self, what: str, *, extra: str) -> None:
         super().__init__(f"{what} needs an optional dependency.", hint=f'Install it: pip install "headwater[{extra}]"')
@@ -67,7 +66,7 @@ class MissingExtraError(ConfigurationError):
 
 
 class InvalidInputError(HeadwaterError):
-    """The caller's input cannot be used. `field` is the path of the offending part, if there is one."""
+    """The caller's input is invalid. `field` is the path of the invalid part, if there is one."""
 
     def __init__(self, message: str, *, field: str | None = None, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -75,19 +74,19 @@ class InvalidInputError(HeadwaterError):
 
 
 class InvalidJsonError(InvalidInputError):
-    """A body that is not JSON, names a member twice, holds half a character, or is too large or too deep to read."""
+    """A body is not JSON, has a duplicate member or a lone surrogate, or is too large or too deeply nested."""
 
 
 class InvalidEventError(InvalidInputError):
-    """An OpenLineage event that breaks the specification."""
+    """An OpenLineage event violates the specification."""
 
 
 class InvalidCaptureError(InvalidInputError):
-    """An association manifest or segment that is damaged or does not fit its format."""
+    """An association manifest or segment is damaged or violates its format."""
 
 
 class InvalidProvenanceError(InvalidInputError):
-    """A PROV document that is malformed or breaks a constraint. `line` counts from 1 (0: the notation has none), `clause` is the W3C's."""
+    """A PROV document is malformed or breaks a constraint. `line` counts from 1 (0: unknown), `clause` is the W3C's."""
 
     def __init__(self, message: str, *, line: int = 0, clause: str, hint: str | None = None) -> None:
         super().__init__(f"line {line}: {message}" if line else message, field=f"line {line}" if line else None, hint=hint)
@@ -96,19 +95,19 @@ class InvalidProvenanceError(InvalidInputError):
 
 
 class InvalidQueryError(InvalidInputError):
-    """A predicate, column, id or level that cannot be answered."""
+    """A predicate, column, id or level is invalid."""
 
 
 class KeyRequiredError(HeadwaterError):
-    """The caller shows no key, or not this service's, and asks for what needs it."""
+    """A request without a valid key of this service needs one."""
 
 
 class NotFoundError(HeadwaterError):
-    """A dataset, run, node or file that is not known here."""
+    """A dataset, run, node or file is unknown."""
 
 
 class DamagedError(HeadwaterError):
-    """A file of the home is not what was written there. `path` is the file; the hint names the command that repairs it."""
+    """A file of the home is damaged. `path` is the file; the hint names the command that repairs it."""
 
     def __init__(self, message: str, *, path: Path | None = None, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -116,11 +115,11 @@ class DamagedError(HeadwaterError):
 
 
 class SourceChangedError(HeadwaterError):
-    """A source file is no longer what it was when the run read it (length or modification time)."""
+    """A source file changed (length or modification time) after the run read it."""
 
 
 class SourceUnavailableError(SourceChangedError):
-    """A source that its storage does not return now, so that it cannot be checked for changes. `transient`: a retry may work."""
+    """The storage of a source does not answer, so changes of the source cannot be detected. A retry may work."""
 
     def __init__(self, message: str, *, hint: str | None = None, transient: bool = True) -> None:
         super().__init__(message, hint=hint)
@@ -128,19 +127,19 @@ class SourceUnavailableError(SourceChangedError):
 
 
 class UnsupportedError(HeadwaterError):
-    """An operator or a format that is refused. The message names it."""
+    """An operator or a format is not supported. The message names it."""
 
 
 class LargeTraceError(HeadwaterError):
-    """A trace that is too large for one answer. The hint says how to start it as a job."""
+    """A trace is too large for one answer. The hint explains how to start it as a job."""
 
 
 class CaptureUnavailableError(HeadwaterError):
-    """Capture cannot be installed in this Spark. The program runs on without it."""
+    """Capture cannot be installed in this Spark. The program continues without it."""
 
 
 class UnavailableError(HeadwaterError):
-    """A store or a service that does not answer now."""
+    """A store or a service does not answer now."""
 
     transient = True
 

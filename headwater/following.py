@@ -1,7 +1,7 @@
-"""Subscriptions for `headwater.client`: GraphQL over graphql-transport-ws, one connection each.
+"""Subscriptions for `headwater.client`: GraphQL over graphql-transport-ws, with one connection for each.
 
 They need `websockets` (`pip install "headwater[client]"`). A subscription ends with its connection: if the connection breaks, the loop
-raises an `UnavailableError`. Then ask for the current state, and subscribe again.
+raises an `UnavailableError`. Then query the current state, and subscribe again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["AsyncFollowing", "Following", "Subscribed"]
 
 T = TypeVar("T")
 _PROTOCOL = "graphql-transport-ws"
-_MESSAGE_BYTES = 256 << 20  # 500 nodes with all their facets
+_MESSAGE_BYTES = 256 << 20  # enough for 500 nodes with all their facets
 _UNAUTHORIZED = 4401
 _AGAIN = "Ask for what there is now, and follow again."
 _INIT = json.dumps({"type": "connection_init"})
@@ -34,7 +34,7 @@ _PONG = json.dumps({"type": "pong"})
 
 @dataclass(frozen=True, slots=True)
 class Subscribed(Generic[T]):
-    """One subscription to the service at `url` (without `/graphql`) with the key `key`. `read` converts an answer to an item."""
+    """One subscription to the service at `url` (without `/graphql`) with the key `key`. `read` converts an answer to items."""
 
     url: str
     key: str | None = field(repr=False)
@@ -49,7 +49,7 @@ class Subscribed(Generic[T]):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options that both kinds of connections share."""
+        """Return the options that both kinds of connections share."""
         shown = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         return {
             "additional_headers": shown, "subprotocols": [_PROTOCOL], "open_timeout": self.timeout, "max_size": _MESSAGE_BYTES,
@@ -57,12 +57,12 @@ class Subscribed(Generic[T]):
 
     @property
     def request(self) -> str:
-        """The message that begins the subscription."""
+        """Return the message that begins the subscription."""
         return json.dumps({"id": "1", "type": "subscribe", "payload": {"query": self.document, "variables": dict(self.variables)}})
 
 
 class _State(Generic[T]):
-    """The items of one subscription that nobody has taken yet. Knows the protocol, but no connections."""
+    """The items of one subscription that were received but not yet read. Knows the protocol, but no connections."""
 
     def __init__(self, asked: Subscribed[T]) -> None:
         self._asked = asked
@@ -71,7 +71,7 @@ class _State(Generic[T]):
         self.ended = False
 
     def take(self, text: str | bytes) -> str | None:
-        """Process a message, and return the message to send, if any.
+        """Process a message, and return the reply, if any.
 
         Raises:
             HeadwaterError: the service reported an error.
@@ -94,7 +94,7 @@ class _State(Generic[T]):
         return None
 
     def broken(self, error: Exception) -> NoReturn:
-        """Record why the connection is missing or lost."""
+        """Raise the error for a connection that failed or was lost."""
         from websockets.exceptions import ConnectionClosed, InvalidStatus
 
         url = self._asked.url
@@ -110,12 +110,12 @@ class _State(Generic[T]):
 class Following(Iterator[T], Generic[T]):
     """The items of a subscription, in order. A loop over it waits for the next item.
 
-    The subscription has begun when the constructor returns, so no later item is lost. Close it, or leave its `with`, to end it; another
-    thread may do that.
+    The subscription has begun when the constructor returns, so no later item is lost. `close`, or leaving its `with` block, ends it.
+    Another thread may call `close`.
     """
 
     def __init__(self, asked: Subscribed[T]) -> None:
-        """Connect, and begin.
+        """Connect, and begin the subscription.
 
         Raises:
             HeadwaterError: the service reported an error.
@@ -161,7 +161,6 @@ class Following(Iterator[T], Generic[T]):
             connection.send(reply)
 
     def close(self) -> None:
-        """End it."""
         self._closed = True
         self._opened.close()
 
@@ -173,7 +172,7 @@ class Following(Iterator[T], Generic[T]):
 
 
 class AsyncFollowing(Generic[T]):
-    """`Following` for an event loop: `async with` begins it, `async for` takes its items."""
+    """`Following` for an event loop: `async with` begins it, `async for` yields its items."""
 
     def __init__(self, asked: Subscribed[T]) -> None:
         self._asked = asked
@@ -182,7 +181,7 @@ class AsyncFollowing(Generic[T]):
         self._closed = False
 
     async def __aenter__(self) -> Self:
-        """Connect, and begin. Raises what `Following` raises."""
+        """Connect, and begin. Raises the same errors as `Following`."""
         _require_library()
         from websockets.asyncio.client import connect
 
@@ -228,14 +227,12 @@ class AsyncFollowing(Generic[T]):
             await connection.send(reply)
 
     async def aclose(self) -> None:
-        """End it."""
         self._closed = True
         if self._connection is not None:
             await self._connection.close()
 
 
 def _refusal(error: Any, url: str) -> HeadwaterError:
-    """The service's reason for refusing a connection."""
     try:
         body = json.loads(error.response.body or b"")
     except ValueError:

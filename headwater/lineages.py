@@ -1,6 +1,6 @@
 """`headwater.lineage`: shows the lineage of a DataFrame or RDD in a shell, or declares the lineage of a function's results.
 
-A declaration needs the light install only; a question needs the service's packages.
+A declaration needs the light install only. A query needs the service's packages.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Paths as Hadoop writes them: where data lies, everywhere in Headwater.
+"""Paths in the form of Hadoop, for the locations of data everywhere in Headwater.
 
 A path is the text of Hadoop's `Path.toString()`: `/a/b`, `file:/a/b`, `s3a://bucket/key`. A path is not a URI, because nothing in it is
 escaped. The characters `%`, `#` and `?`, spaces and line ends are parts of names: `run #1` and `run%20#1` are two folders.
 
-The name of a dataset holds its path as it is. Different paths therefore have different names. `name_of_path` makes the name of a path,
+The name of a dataset contains its path unchanged, so different paths have different names. `name_of_path` makes the name of a path,
 and `path_of_dataset` makes the path of a name. No other code may do either.
 
-A dataset is a whole folder. Folders of partitions (`year=2026`) and parts of its data (`part-00000…`) lie in it and are no datasets of
-their own. `split_root` separates a name into the dataset and what lies in it, by the name alone. `dataset_root` is the one decision about
-which dataset a name means: the Spark side, the projection and the records kept by the service all ask it.
+A dataset is a whole folder. Folders of partitions (`year=2026`) and parts of its data (`part-00000…`) are within it, and are no datasets of
+their own. `split_root` separates a name into the dataset and the part within it, by the name alone. `dataset_root` decides
+which dataset a name means. The Spark side, the projection and the stored records all use it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-# A slash follows a scheme: `run:1.csv` is a file. One letter is a drive of Windows.
+# A scheme is followed by a slash, so `run:1.csv` is a file. A single letter is a drive of Windows.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=/)|(file):")
 _OF_PATTERNS = re.compile(r"\\(.)|[{}\[\]*?]", re.DOTALL)
 _OF_PATTERN = re.compile(r"[{}\[\]*?\\]")
 _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 
-# Stores that are known under several schemes; the rules of OpenLineage name one. `abfs:` and `wasb:` are stores without encryption.
+# Stores with several schemes, and the scheme in OpenLineage's rules. `abfs:` and `wasb:` are the unencrypted forms.
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss", "wasb": "wasbs"}
-_OF_KEYS = {"s3", "gs", "wasbs"}  # what lies in these has a key, which begins with no slash
-_IN_CONTAINERS = {"abfss", "wasbs"}  # what stands before their host is a container, no user
+_OF_KEYS = {"s3", "gs", "wasbs"}  # names in these stores are keys, which do not begin with a slash
+_IN_CONTAINERS = {"abfss", "wasbs"}  # the part before the host is a container, not a user
 _OF_FOLDERS = {
     "file", "hdfs", "webhdfs", "swebhdfs", "viewfs", "s3", "gs", "abfss", "wasbs", "dbfs", "adl", "o3fs", "ofs", "oss", "cosn", "obs",
     *_SCHEMES,
@@ -36,7 +36,7 @@ _OF_FOLDERS = {
 
 # A folder of a partition. Spark, Hive and Arrow escape in names and values what is left out here; a value may be a pattern.
 _PAIR = re.compile(r"""([^=/\\"'#?\[\]^\x00-\x1f\x7f]+)=([^=/\\"'#?^\x00-\x1f\x7f]+)""")
-# Names that Spark, Hadoop, Hive, Arrow, Flink and Dask give to the files in a dataset. A name that a person may choose as well is none of
+# Names that Spark, Hadoop, Hive, Arrow, Flink and Dask give to the files in a dataset. A name that a person may choose too is not one of
 # them: `part-2023.csv` and `part-10045.csv` are datasets. Spark writes five digits, and without a UUID no ending but that of a codec.
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _PART = re.compile(
@@ -55,12 +55,12 @@ _ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}\Z")
 _CHOICE = re.compile(r"(?<!\\)\{([^{}\\]*)\}")
 _MOST_CHOICES = 100
 
-TABLE_FORMATS = frozenset({"delta", "iceberg", "hudi", "paimon"})  # their own metadata say where a table begins
+TABLE_FORMATS = frozenset({"delta", "iceberg", "hudi", "paimon"})  # the metadata of these tables show where a table begins
 _REMEMBERED = 1 << 14
 
 
 class PathParts(NamedTuple):
-    """The parts of a path. `scheme` is in small letters. `scheme` and `authority` are empty if the path has none."""
+    """The parts of a path. `scheme` is in lower case. `scheme` and `authority` are empty if the path has none."""
 
     scheme: str
     authority: str
@@ -68,7 +68,7 @@ class PathParts(NamedTuple):
 
 
 def split_path(text: str) -> PathParts:
-    """Return the parts of a path, as Hadoop's `Path` separates them."""
+    """Return the parts of a path, separated like by Hadoop's `Path`."""
     found = _SCHEME.match(text)
     if found is None:
         return PathParts("", "", text)
@@ -80,28 +80,28 @@ def split_path(text: str) -> PathParts:
 
 
 def path_of_pattern(pattern: str) -> str:
-    """Return the one path that a pattern of Hadoop's matches, without backslashes; the pattern itself if it may match several."""
+    """Return the only path that a Hadoop pattern matches, without backslashes, or the pattern if it may match several."""
     if any(found[1] is None for found in _OF_PATTERNS.finditer(pattern)):
         return pattern
     return _OF_PATTERNS.sub(r"\1", pattern)
 
 
 def pattern_of_path(path: str) -> str:
-    """Return the pattern that matches one path: readers of Spark expect patterns."""
+    """Escape a path as a Hadoop pattern, because Spark's readers expect patterns."""
     return _OF_PATTERN.sub(r"\\\g<0>", path)
 
 
 def partition_text(folder: str) -> str:
-    """Return the name or value of a partition column by its text in a folder's name, where Spark escapes characters as `%3A`."""
+    """Decode the name or value of a partition column in a folder's name, where Spark escapes characters as `%3A`."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), folder)
 
 
 def name_of_path(text: str) -> tuple[str, str]:
-    """Return namespace and name for a path, which may be a part of a dataset: see `dataset_root`."""
+    """Return namespace and name for a path, which may be a part of a dataset (see `dataset_root`)."""
     parts = split_path(text)
     if parts.scheme in ("", "file"):
         host = parts.authority.rpartition("@")[2].partition(":")[0].lower()
-        # Python leaves two slashes at the start.
+        # Python keeps two slashes at the start.
         return ("file" if host in ("", "localhost") else f"file://{host}"), "/" + os.path.abspath(parts.path).lstrip("/")
     scheme = _SCHEMES.get(parts.scheme, parts.scheme)
     authority = parts.authority if scheme in _IN_CONTAINERS else parts.authority.rpartition("@")[2]
@@ -110,7 +110,7 @@ def name_of_path(text: str) -> tuple[str, str]:
 
 
 class Place(NamedTuple):
-    """A place in a dataset: the name of the dataset, and what lies there (`year=2026/month=5`), empty for the whole dataset."""
+    """The name of a dataset, and a part of the dataset (`year=2026/month=5`; empty for the whole dataset)."""
 
     root: str
     within: str
@@ -118,10 +118,10 @@ class Place(NamedTuple):
 
 @lru_cache(_REMEMBERED)
 def split_root(name: str) -> Place:
-    """Return the dataset in which a name lies, by the name alone. The dataset is the folder above the last row of `key=value` folders.
+    """Split a name into the dataset and the part within it. The dataset is the folder above the last row of `key=value` folders.
 
-    A folder `key=value` further up is a folder like any other: `/data/env=prod/orders` is a dataset, and so is
-    `/data/env=prod/orders/day=1` within it.
+    A folder `key=value` further up is an ordinary folder: `/data/env=prod/orders` is a dataset, and
+    `/data/env=prod/orders/day=1` is a part of it.
     """
     parts = name.split("/")
     end = len(parts)
@@ -140,10 +140,10 @@ def is_folder_store(namespace: str) -> bool:
 
 
 def dataset_root(namespace: str, name: str, *, formats: Iterable[str] = (), tables: Iterable[str] = ()) -> tuple[str, str]:
-    """Return the dataset that a name means: itself, or the dataset in whose folder it lies.
+    """Return the dataset that a name means: the name itself, or the dataset whose folder contains it.
 
-    Metadata go before the form of a name: a table of one of the `formats` in `TABLE_FORMATS` begins where its name says. So does a table
-    that a catalog knows as one of `tables`, unless it is called like the folder above.
+    Metadata have precedence over the form of a name: the name of a table in one of the `TABLE_FORMATS` (`formats`) is a dataset. So is a
+    table that a catalog lists in `tables`, unless it has the name of the folder above it.
     """
     if not is_folder_store(namespace):
         return namespace, name
@@ -157,33 +157,32 @@ def dataset_root(namespace: str, name: str, *, formats: Iterable[str] = (), tabl
 
 
 def partition_pairs(within: str) -> dict[str, str]:
-    """Return the partition columns that a place in a dataset names, with the texts of their values."""
+    """Return the partition columns in a path within a dataset, with the texts of their values."""
     pairs = (found for part in within.split("/") if (found := _PAIR.fullmatch(part)) is not None)
     return {partition_text(found[1]): partition_text(found[2]) for found in pairs}
 
 
 def within_dataset(path: str, namespace: str, name: str) -> str:
-    """Return what of a dataset lies at a path, by its name: empty for all of it, or for what lies elsewhere."""
+    """Return the part of a dataset at a path. The result is empty for the whole dataset, and for paths outside of it."""
     there = name_of_path(path)
     above = name.rstrip("/") + "/" if name != "/" else ("/" if there[1].startswith("/") else "")
     return there[1].removeprefix(above) if there[0] == namespace and there[1] != name and there[1].startswith(above) else ""
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a pattern of Hadoop's may match several paths."""
+    """Whether a Hadoop pattern may match several paths."""
     return path_of_pattern(text) == text and _OF_PATTERNS.search(text) is not None
 
 
 def looks_like_file(path: str) -> bool:
-    """Whether the last part of a path ends as names of files do."""
+    """Whether the last part of a path has an ending like a file name."""
     return _ENDING.search(path.rpartition("/")[2]) is not None
 
 
 def places_of_pattern(pattern: str) -> list[str]:
-    """Return the places that a pattern names, by its text alone: a path for each choice in braces, and folders instead of files.
+    """Return the folders in a pattern's text: a path for each choice in braces, and folders instead of files.
 
-    A place that may still match several folders stays a pattern.
-
+    A path that may still match several folders stays a pattern.
     """
     waiting, found = [pattern], list[str]()
     while waiting:
@@ -201,7 +200,7 @@ def places_of_pattern(pattern: str) -> list[str]:
 
 
 def path_of_dataset(namespace: str, name: str) -> str:
-    """Return the path of a dataset, by its name: `file:/a/b`, `s3://bucket/key`."""
+    """Return the path of a dataset, such as `file:/a/b` or `s3://bucket/key`."""
     if namespace == "file":
         return f"file:/{name.lstrip('/')}"
     return f"{namespace.rstrip('/')}/{name.lstrip('/')}"

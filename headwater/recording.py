@@ -1,7 +1,7 @@
 """`headwater.record_operations`: a program records its operations on fields, like a CDAP program with `context.record(…)`.
 
-The operations belong to the run of the program, in the form of `POST …/lineage/operations`. They are validated at once, by the rules of
-that endpoint, which are in the service's packages. A later fault of delivery never reaches the program.
+The operations belong to the run of the program, and have the form of `POST …/lineage/operations`. They are validated immediately, by the
+rules of that endpoint, which are in the service's packages. A later fault of delivery never reaches the program.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from headwater.errors import InvalidInputError, MissingExtraError
 
-_recorded: dict[int, list[Any]] = {}  # the program's operations so far, by capture of this process
+_recorded: dict[int, list[Any]] = {}  # the operations of the program so far, by capture
 _lock = Lock()
 
 
@@ -44,7 +44,7 @@ def record_operations(operations: Iterable[Any]) -> None:
     if isinstance(operations, (str, bytes, Mapping)) or not isinstance(operations, Iterable):
         raise InvalidInputError("The operations are no list.", field="$.operations", hint="Give a list of objects, one an operation.")
     stated = list(operations)
-    read_recording({"operations": stated})  # each call must be valid alone, too
+    read_recording({"operations": stated})  # each call must also be valid by itself
     agent = recorder()
     with _lock:
         whole = [*_recorded.get(id(agent), ()), *stated] if agent is not None else stated
@@ -52,7 +52,7 @@ def record_operations(operations: Iterable[Any]) -> None:
         event_of(recording, namespace="", application="", program="", kind="spark", run="00000000-0000-4000-8000-000000000000")
         if agent is None:
             return
-        _recorded.clear()  # of ended captures
+        _recorded.clear()  # removes operations of ended captures
         _recorded[id(agent)] = whole
 
     def event(namespace: str, job: str, run: str) -> dict[str, Any]:

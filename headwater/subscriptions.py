@@ -26,26 +26,21 @@ class Subscriptions:
         self._url, self._key, self._timeout = url, key, timeout
 
     def runs(self, job: str | None, states: Sequence[str]) -> Subscribed[Node]:
-        """Runs that are new or changed."""
         document = f"subscription ($j: ID, $s: [String!]) {{ runs(job: $j, states: $s) {{ {NODE} }} }}"
         return self._subscribed(document, nodes, j=job, s=list(states) or None)
 
     def captures(self, job: str | None) -> Subscribed[Node]:
-        """Runs with new record lineage."""
         return self._subscribed(f"subscription ($j: ID) {{ captures(job: $j) {{ {NODE} }} }}", nodes, j=job)
 
     def replays(self, identifier: str | None) -> Subscribed[Replay]:
-        """Replays, at each change."""
         document = f"subscription ($i: ID) {{ replays(id: $i) {{ {REPLAY} }} }}"
         return self._subscribed(document, lambda data: map(replay, data), i=identifier)
 
     def recaptures(self, identifier: str | None) -> Subscribed[Recapture]:
-        """Recaptures, at each change."""
         document = f"subscription ($i: ID) {{ recaptures(id: $i) {{ {RECAPTURE} }} }}"
         return self._subscribed(document, lambda data: map(recapture, data), i=identifier)
 
     def progress(self) -> Subscribed[Progress]:
-        """The progress of the service."""
         return self._subscribed("subscription { progress { pending captures } }", lambda data: [Progress(**data)])
 
     def _subscribed(self, document: str, read: Callable[[Any], Iterable[T]], **variables: Any) -> Subscribed[T]:

@@ -1,4 +1,4 @@
-"""GraphQL of a service over HTTP, and the errors of `headwater.errors` that its answers stand for."""
+"""Sends GraphQL over HTTP, and converts errors in answers to `headwater.errors`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BY_CODE: Mapping[str, type[HeadwaterError]] = {
 
 
 class GraphQLClient:
-    """Asks the service at `url` (without `/graphql`), showing `key`."""
+    """A client of the service at `url` (without `/graphql`), with the API key `key`."""
 
     def __init__(self, url: str, key: str | None, *, timeout: float = 60.0) -> None:
         self._url = f"{url.rstrip('/')}/graphql"
@@ -40,11 +40,11 @@ class GraphQLClient:
         self._session = open_session(key)
 
     def execute(self, document: str, **variables: Any) -> dict[str, Any]:
-        """The `data` of the answer.
+        """Execute a document, and return the `data` of the answer.
 
         Raises:
             UnavailableError: the service does not answer.
-            HeadwaterError: what the service says was wrong, by its code.
+            HeadwaterError: the error in the answer, by its code.
         """
         try:
             response = self._session.post(self._url, json={"query": document, "variables": variables}, timeout=self._timeout)
@@ -74,7 +74,7 @@ def open_session(key: str | None) -> requests.Session:
 def unavailable(url: str, error: requests.RequestException) -> UnavailableError:
     if isinstance(error, requests.Timeout):
         return UnavailableError(f"The service at {url} took too long to answer.", hint="Try again, or see its log.")
-    # The cause in few words: requests wraps it in the words of three libraries.
+    # The innermost cause, because requests wraps it in messages of three libraries.
     reason = re.search(r"\[Errno -?\d+\] ([^\"')]+)", str(error))
     return UnavailableError(
         f"The service at {url} does not answer: {reason[1] if reason else error}.",
@@ -83,7 +83,7 @@ def unavailable(url: str, error: requests.RequestException) -> UnavailableError:
 
 
 def refusal_of(body: Mapping[str, Any], url: str) -> HeadwaterError:
-    """The error that a body of the service which is not GraphQL's stands for."""
+    """Convert an error body that does not come from GraphQL to an error."""
     kind = _BY_CODE.get(f"{body.get('error')}Error", HeadwaterError)
     message = str(body.get("message") or body.get("detail") or body)
     if kind is KeyRequiredError:
@@ -94,7 +94,7 @@ def refusal_of(body: Mapping[str, Any], url: str) -> HeadwaterError:
 
 
 def error_of(entry: Mapping[str, Any]) -> HeadwaterError:
-    """The error that an entry of a GraphQL answer stands for."""
+    """Convert an error entry in a GraphQL answer to an error."""
     extensions = entry.get("extensions") or {}
     kind = _BY_CODE.get(str(extensions.get("code")), HeadwaterError)
     return kind(str(entry.get("message")), hint=extensions.get("hint"))

@@ -1,4 +1,4 @@
-"""Triggers of a service, for both clients: list, create, change and fire them, and see when they would have fired."""
+"""Triggers of a service, for both clients: list, create, change, fire and test them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TriggerExecution:
 
 @dataclass(frozen=True, slots=True)
 class TriggerCause:
-    """A cause of a trigger. `outcome` is FIRED or SKIPPED, `reason` says why it was skipped, `facts` fulfilled the condition."""
+    """A cause of a trigger. `outcome` is FIRED or SKIPPED; `reason` explains a skipped cause; `facts` fulfilled the condition."""
 
     id: str
     at: str
@@ -65,18 +65,18 @@ class _Asks(Protocol):
 
 
 class TriggerRequests:
-    """The part of `Client` about triggers."""
+    """The methods of `Client` for triggers."""
 
     def triggers(self: _Asks, *, first: int = 10) -> list[Trigger]:
-        """The triggers by name, each with its last `first` causes."""
+        """Return the triggers by name, each with its last `first` causes."""
         found = self.execute(f"query ($first: Int!) {{ triggers {{ {_TRIGGER} }} }}", first=first)["triggers"]
         return [_trigger(one) for one in found]
 
     def trigger(self: _Asks, name: str, *, first: int = 10) -> Trigger:
-        """A trigger by its name or id.
+        """Return a trigger by its name or id.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is no such trigger.
         """
         document = f"query ($name: String!, $first: Int!) {{ trigger(name: $name) {{ {_TRIGGER} }} }}"
         found = self.execute(document, name=name, first=first)["trigger"]
@@ -90,29 +90,28 @@ class TriggerRequests:
         return _trigger(self.execute(document, definition=dict(definition), first=1)["createTrigger"])
 
     def fire_trigger(self: _Asks, name: str, *, key: str | None = None) -> TriggerCause:
-        """Fire a trigger by hand. A key fires it once, however often it is used."""
+        """Fire a trigger by hand. Calls with the same `key` fire it once."""
         document = f"mutation ($name: String!, $key: String) {{ fireTrigger(name: $name, key: $key) {{ {_CAUSE} }} }}"
         return _cause(self.execute(document, name=name, key=key)["fireTrigger"])
 
     def pause_trigger(self: _Asks, name: str, *, reason: str | None = None) -> Trigger:
-        """Pause a trigger. Events until it is resumed do not fire it."""
+        """Pause a trigger. Events before it is resumed never fire it."""
         arguments = "$name: String!, $reason: String, $first: Int!"
         document = f"mutation ({arguments}) {{ pauseTrigger(name: $name, reason: $reason) {{ {_TRIGGER} }} }}"
         return _trigger(self.execute(document, name=name, reason=reason, first=1)["pauseTrigger"])
 
     def resume_trigger(self: _Asks, name: str) -> Trigger:
-        """Start a paused or stopped trigger again. Its owner is the holder of the key from then on."""
+        """Start a paused or stopped trigger again. The holder of the key becomes its owner."""
         document = f"mutation ($name: String!, $first: Int!) {{ resumeTrigger(name: $name) {{ {_TRIGGER} }} }}"
         return _trigger(self.execute(document, name=name, first=1)["resumeTrigger"])
 
     def remove_trigger(self: _Asks, name: str) -> None:
-        """Remove a trigger with its history."""
         self.execute("mutation ($name: String!) { removeTrigger(name: $name) { id } }", name=name)
 
     def test_trigger(
         self: _Asks, *, since: str, until: str | None = None, name: str | None = None, definition: Mapping[str, Any] | None = None
     ) -> list[TriggerCause]:
-        """The causes that a trigger, or the one that a definition describes, would have had between two times (ISO 8601)."""
+        """Return the causes that a trigger or a definition would have had between two times (ISO 8601)."""
         arguments = "$since: String!, $until: String, $name: String, $definition: JSON"
         given = "since: $since, until: $until, name: $name, definition: $definition"
         document = f"query ({arguments}) {{ testTrigger({given}) {{ causes {{ {_CAUSE} }} }} }}"
@@ -122,40 +121,32 @@ class TriggerRequests:
 
 
 class AsyncTriggerRequests:
-    """The part of `AsyncClient` about triggers."""
+    """The methods of `AsyncClient` for triggers. Each calls the method of `Client` on a thread."""
 
     _client: Any
 
     async def triggers(self, *, first: int = 10) -> list[Trigger]:
-        """See `Client`."""
         return await asyncio.to_thread(TriggerRequests.triggers, self._client, first=first)
 
     async def trigger(self, name: str, *, first: int = 10) -> Trigger:
-        """See `Client`."""
         return await asyncio.to_thread(TriggerRequests.trigger, self._client, name, first=first)
 
     async def create_trigger(self, definition: Mapping[str, Any]) -> Trigger:
-        """See `Client`."""
         return await asyncio.to_thread(TriggerRequests.create_trigger, self._client, definition)
 
     async def fire_trigger(self, name: str, *, key: str | None = None) -> TriggerCause:
-        """See `Client`."""
         return await asyncio.to_thread(TriggerRequests.fire_trigger, self._client, name, key=key)
 
     async def pause_trigger(self, name: str, *, reason: str | None = None) -> Trigger:
-        """See `Client`."""
         return await asyncio.to_thread(TriggerRequests.pause_trigger, self._client, name, reason=reason)
 
     async def resume_trigger(self, name: str) -> Trigger:
-        """See `Client`."""
         return await asyncio.to_thread(TriggerRequests.resume_trigger, self._client, name)
 
     async def remove_trigger(self, name: str) -> None:
-        """See `Client`."""
         await asyncio.to_thread(TriggerRequests.remove_trigger, self._client, name)
 
     async def test_trigger(self, **asked: Any) -> list[TriggerCause]:
-        """See `Client`."""
         return await asyncio.to_thread(TriggerRequests.test_trigger, self._client, **asked)
 
 

@@ -18,7 +18,7 @@ _WORKFLOW = f"{_FACTS} runs(first: $first) {{ {_RUN} }}"
 
 @dataclass(frozen=True, slots=True)
 class WorkflowChannel:
-    """A folder of blocks. `dataset` is the id of its node, `writer` the task that writes it, None for a source."""
+    """A folder of blocks. `dataset` is the id of its node. `writer` is the task that writes it, or None for a source."""
 
     name: str
     path: str
@@ -30,7 +30,7 @@ class WorkflowChannel:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowInput:
-    """A channel that a task reads. `mode` is ALL, NEW or OLD, `cursor` the last block that was read, `unread` a number of blocks."""
+    """A channel that a task reads. `mode` is ALL, NEW or OLD; `cursor` is the last read block; `unread` counts unread blocks."""
 
     channel: str
     mode: str
@@ -75,7 +75,7 @@ class WorkflowRun:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A workflow. `problem` says why a run that a service began ended before its tasks. `runs` has the last runs, latest first."""
+    """A workflow. `problem` explains why a run of the service ended outside of its tasks. `runs` has the last runs, latest first."""
 
     name: str
     applied_at: str
@@ -91,18 +91,18 @@ class _Asks(Protocol):
 
 
 class WorkflowRequests:
-    """The part of `Client` about workflows."""
+    """The methods of `Client` for workflows."""
 
     def workflows(self: _Asks, *, first: int = 10) -> list[Workflow]:
-        """The workflows by name, each with the last `first` runs of its tasks."""
+        """Return the workflows by name, each with the last `first` runs of its tasks."""
         found = self.execute(f"query ($first: Int!) {{ workflows {{ {_WORKFLOW} }} }}", first=first)["workflows"]
         return [_workflow(one) for one in found]
 
     def workflow(self: _Asks, name: str, *, first: int = 10) -> Workflow:
-        """A workflow by its name.
+        """Return a workflow by its name.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is no such workflow.
         """
         document = f"query ($name: String!, $first: Int!) {{ workflow(name: $name) {{ {_WORKFLOW} }} }}"
         found = self.execute(document, name=name, first=first)["workflow"]
@@ -111,11 +111,11 @@ class WorkflowRequests:
         return _workflow(found)
 
     def run_workflow(self: _Asks, name: str, *, task: str | None = None) -> Workflow:
-        """Begin a run of a workflow, or of one of its tasks, and return the workflow. The run goes on in the service.
+        """Start a run of a workflow, or of one of its tasks, and return the workflow. The run continues in the service.
 
         Raises:
             NotFoundError: there is no such workflow or task.
-            UnavailableError: the workflow runs now.
+            UnavailableError: the workflow is already running.
         """
         arguments = "$name: String!, $task: String, $first: Int!"
         document = f"mutation ({arguments}) {{ runWorkflow(name: $name, task: $task) {{ {_WORKFLOW} }} }}"
@@ -123,20 +123,17 @@ class WorkflowRequests:
 
 
 class AsyncWorkflowRequests:
-    """The part of `AsyncClient` about workflows."""
+    """The methods of `AsyncClient` for workflows. Each calls the method of `Client` on a thread."""
 
     _client: Any
 
     async def workflows(self, *, first: int = 10) -> list[Workflow]:
-        """See `Client`."""
         return await asyncio.to_thread(WorkflowRequests.workflows, self._client, first=first)
 
     async def workflow(self, name: str, *, first: int = 10) -> Workflow:
-        """See `Client`."""
         return await asyncio.to_thread(WorkflowRequests.workflow, self._client, name, first=first)
 
     async def run_workflow(self, name: str, *, task: str | None = None) -> Workflow:
-        """See `Client`."""
         return await asyncio.to_thread(WorkflowRequests.run_workflow, self._client, name, task=task)
 
 

@@ -1,10 +1,10 @@
-"""Check the locked packages of the service and its page for known faults, by pip-audit and npm audit.
+"""Check the locked packages of the service and its page for known vulnerabilities, by pip-audit and npm audit.
 
 python scripts/audit.py
 
-The exit code is 1 if a mended version exists for a known fault: lock that version. Faults without one are printed,
-and fail nothing, because nobody could act. A service of advisories that does not answer is printed, too, and fails
-nothing: a check must not depend on the network. The packages are those of the image (deploy/image), and all those of
+The exit code is 1 if a fixed version exists for a known vulnerability: lock that version. Vulnerabilities without a fix are printed,
+and do not fail the run, because nobody could act. If an advisory service does not answer, this is printed, and does not fail
+the run either, because a check must not depend on the network. The packages are those of the image (deploy/image), and all those of
 ui/package-lock.json.
 """
 
@@ -26,7 +26,7 @@ _SECONDS = 300
 
 @dataclass(frozen=True)
 class Advisory:
-    """A known fault of a package. `fixed`: versions that do not have it."""
+    """A known vulnerability of a package. `fixed` are versions without it."""
 
     package: str
     name: str
@@ -37,11 +37,10 @@ class Advisory:
 
 
 class UnansweredError(Exception):
-    """A service of advisories was not reached, or did not answer the question."""
+    """An advisory service was not reached, or did not answer the query."""
 
 
 def main() -> int:
-    """Ask about both; the exit code."""
     mended = 0
     for what, ask in (("Python", of_python), ("the page", of_page)):
         try:
@@ -55,12 +54,12 @@ def main() -> int:
 
 
 def of_python(requirements: Path | None = None, *options: str) -> list[Advisory]:
-    """Known faults of pinned requirements with their hashes; without any, of those of the image.
+    """Return known vulnerabilities of pinned requirements with hashes, by default those of the image.
 
-    `options` are more of pip-audit.
+    `options` are further options of pip-audit.
 
     Raises:
-        UnansweredError: they are not known.
+        UnansweredError: pip-audit did not answer.
     """
     with tempfile.TemporaryDirectory() as folder:
         if requirements is None:
@@ -74,7 +73,7 @@ def of_python(requirements: Path | None = None, *options: str) -> list[Advisory]
 
 
 def python_advisories(answer: str, otherwise: str) -> list[Advisory]:
-    """Parse the answer of pip-audit. If it stopped early, it wrote no JSON, and the reason on standard error."""
+    """Parse the answer of pip-audit. If it stopped early, it wrote no JSON, and the reason to standard error."""
     document = _document(answer)
     if "dependencies" not in document:
         raise UnansweredError(_reason(otherwise))
@@ -86,23 +85,23 @@ def python_advisories(answer: str, otherwise: str) -> list[Advisory]:
 
 
 def of_page(*options: str, folder: Path = ROOT / "ui") -> list[Advisory]:
-    """Known faults of what is locked for the page. `options` are more of npm.
+    """Return known vulnerabilities of the page's locked packages. `options` are further options of npm.
 
     Raises:
-        UnansweredError: they are not known.
+        UnansweredError: npm did not answer.
     """
     command = [str(ROOT / "scripts" / "npm"), "--prefix", str(folder), "audit", "--package-lock-only", "--json", *options]
     return page_advisories(*_said(command))
 
 
 def page_advisories(answer: str, otherwise: str) -> list[Advisory]:
-    """Parse the answer of npm: an object with an error if the registry does not answer such questions."""
+    """Parse the answer of npm. The answer is an object with an error if the registry does not support audits."""
     document = _document(answer)
     if "vulnerabilities" not in document:
         raise UnansweredError(_reason(document.get("message") or otherwise))
     found = []
     for name, package in sorted(document["vulnerabilities"].items()):
-        own = [via["title"] for via in package.get("via", ()) if isinstance(via, dict)]  # those that are texts come by another package
+        own = [via["title"] for via in package.get("via", ()) if isinstance(via, dict)]  # entries that are texts refer to another package
         fix = package.get("fixAvailable")
         version = f"{fix['name']} {fix['version']}" if isinstance(fix, dict) else "a version that the lock may have" if fix else ""
         found += [Advisory(f"{name} {package['range']}", title, version) for title in own]
@@ -110,7 +109,7 @@ def page_advisories(answer: str, otherwise: str) -> list[Advisory]:
 
 
 def _pip_audit() -> list[str]:
-    """pip-audit, by uv in an environment of its own, which uv keeps: it is no dependency of the project."""
+    """Return the command for pip-audit. uv runs it in a cached environment, because it is not a dependency of the project."""
     uv = ROOT / ".tools" / "uv" / "bin" / "uv"
     return [str(uv) if uv.exists() else "uv", "tool", "run", "--quiet", "--from", f"pip-audit=={PIP_AUDIT}", "pip-audit"]
 

@@ -34,20 +34,20 @@ import check_durations
 from check_steps import MORE_STEPS, ROOT, STEPS, Step
 
 LOGS = ROOT / "build" / "test"
-_PLENTY = 8 << 30  # bytes of memory that are free
+_PLENTY = 8 << 30  # bytes of free memory
 COMPILED = ROOT / "build" / "compiled"
 _POLL_SECONDS = 0.2
 _STILL_RUNNING_SECONDS = 120
-_ENDING_SECONDS = 10.0  # that a step has to end by itself
-_TESTS_FAILED = 1  # the exit code of pytest if some tests failed and all ran; any other means that it ended early
-_MOST_AGAIN = 5  # failed tests of a step: more than these are no chance
+_ENDING_SECONDS = 10.0  # time for a step to end by itself
+_TESTS_FAILED = 1  # the exit code of pytest if all tests ran and some failed; other codes mean that it ended early
+_MOST_AGAIN = 5  # limit of failed tests of a step; more failures are not by chance
 
 
 @dataclass
 class Outcome:
-    """How a step ended, with the counts of its tests. A step without results of its own counts as one check.
+    """The result of a step, with the counts of its tests. A step without test results counts as one check.
 
-    `tests`: the seconds of each test.
+    `tests` has the duration of each test in seconds.
     """
 
     step: Step
@@ -65,11 +65,11 @@ class _Running:
     step: Step
     process: subprocess.Popen[bytes]
     since: float
-    first: Outcome | None = None  # of the run that failed, where this is the second
+    first: Outcome | None = None  # outcome of the first run, if this is the second
     processor_seconds: float = 0.0
 
     def has_ended(self) -> bool:
-        """Whether the process has ended. Its processor time is added to that of all children at this moment."""
+        """Whether the process has ended. At this moment its processor time is added to that of all children."""
         before = _processor_seconds()
         ended = self.process.poll() is not None
         self.processor_seconds += _processor_seconds() - before
@@ -77,10 +77,9 @@ class _Running:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the steps named, or all; return the exit code."""
     parser = argparse.ArgumentParser(prog="check.py", description="Run every check of the repository.")
     parser.add_argument("steps", nargs="*", metavar="STEP", help="steps to run; all without")
-    usual = os.cpu_count() or 1  # one more was tried: tests that hold a service to its times became unsteady
+    usual = os.cpu_count() or 1  # with one more step at a time, tests with time limits became unsteady
     parser.add_argument("--jobs", type=int, default=usual, help=f"steps at a time (default {usual}: one for each core)")
     parser.add_argument("--more", action="store_true", help="the steps of `make test-more`")
     parser.add_argument("--list", action="store_true", help="list the steps and exit")
@@ -100,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
 
 @contextmanager
 def _signals_noted() -> Iterator[list[int]]:
-    """Note signals that ask for the end. An exception at any place could lose a process that was just started."""
+    """Record signals that ask for the end. An exception at an arbitrary place could lose a process that was just started."""
     noted: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number, handler in before.items():
@@ -122,7 +121,6 @@ def _junit(step: Step) -> Path:
 
 
 def _processor_seconds() -> float:
-    """Return the processor time of all ended child processes."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -130,9 +128,7 @@ def _processor_seconds() -> float:
 def _shell(scratch: str) -> tuple[str, ...]:
     """Return the shell that runs the command of a step.
 
-    For root, with enough memory, a folder in memory replaces the disk for that step.
-
-    Stores sync each write to the disk, and the tests would wait for the disk some ten thousand times.
+    For root, with enough memory, a folder in memory replaces the disk, because the tests would wait for the disk some ten thousand times.
     """
     plain = ("/bin/bash", "-c")
     mounted = ("unshare", "--mount", "/bin/bash", "-c", f'mount -t tmpfs tmpfs {shlex.quote(scratch)} && exec /bin/bash -c "$0"')
@@ -150,11 +146,9 @@ def _memory_available() -> int:
 def _environment(scratch: str) -> dict[str, str]:
     """Return the environment of steps.
 
-    Modules are compiled once for all: the tests start Python some thousand times, and half of that would be
-    compiling.
+    Modules are compiled once for all steps. The tests start Python some thousand times, and compilation would be half of that time.
 
-    A separate folder holds compiled modules, because a user who forbids Python to write next to modules wants no such
-    files in the tree.
+    A separate folder contains compiled modules, because a user may forbid Python to write them into the tree.
     """
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return kept | {"PYTHONPYCACHEPREFIX": str(COMPILED)} | {"TMPDIR": scratch}
@@ -199,14 +193,14 @@ def _run(steps: list[Step], *, jobs: int, shell: Sequence[str], environment: dic
 
 
 def _end(running: Sequence[_Running]) -> None:
-    """End what still runs, and wait for it: the folder that it writes into is removed next."""
+    """End running steps, and wait for them, because the folder that they write into is removed next."""
     deadline = time.monotonic() + _ENDING_SECONDS
     for run in running:
         os.killpg(run.process.pid, signal.SIGTERM)
     for run in running:
         with suppress(subprocess.TimeoutExpired):
             run.process.wait(max(0.0, deadline - time.monotonic()))
-        with suppress(ProcessLookupError):  # what the step has started may be there without it
+        with suppress(ProcessLookupError):  # processes that the step started may still run
             os.killpg(run.process.pid, signal.SIGKILL)
         run.process.wait()
 
@@ -214,7 +208,7 @@ def _end(running: Sequence[_Running]) -> None:
 def _start(step: Step, shell: Sequence[str], environment: dict[str, str], first: Outcome | None = None) -> _Running:
     _junit(step).unlink(missing_ok=True)
     if first is None:
-        shutil.rmtree(f"{_junit(step)}.cache", ignore_errors=True)  # what failed at another time
+        shutil.rmtree(f"{_junit(step)}.cache", ignore_errors=True)  # removes failures of earlier runs
     command = step.command if first is None else f"{step.command} {step.again}"
     with _log(step).open("wb" if first is None else "ab") as log:
         process = subprocess.Popen(
@@ -262,8 +256,8 @@ def _seconds(outcome: Outcome) -> str:
 
 
 def _of_both(first: Outcome, again: Outcome) -> Outcome:
-    """Return the outcome of a step that ran its failed tests once more."""
-    steady = again.failed or again.passed != first.failed  # not each of them passed
+    """Return the outcome of a step whose failed tests ran once more."""
+    steady = again.failed or again.passed != first.failed  # some of them did not pass
     passed = 0 if steady else first.failed
     failed = first.failed - passed
     return replace(
@@ -277,7 +271,6 @@ def _of_both(first: Outcome, again: Outcome) -> Outcome:
 
 
 def _counts(junit: Path) -> tuple[int, int, int]:
-    """Tests passed, failed and skipped."""
     suites = ET.parse(junit).iter("testsuite")  # noqa: S314  our own file, written a moment ago
     total = failed = skipped = 0
     for suite in suites:

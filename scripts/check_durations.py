@@ -1,4 +1,4 @@
-"""The durations of a run of check.py: a JSON file, and lines about the slowest tests."""
+"""Records the durations of a run of check.py: a JSON file, and lines about the slowest tests."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-_SLOWEST = 10  # tests that are printed
+_SLOWEST = 10  # number of printed tests
 
 
 def read_tests(junit: Path) -> dict[str, float]:
-    """Return the seconds of each test, with its fixtures, from a JUnit file."""
+    """Return the duration of each test with its fixtures in seconds, from a JUnit file."""
     cases = ET.parse(junit).iter("testcase")  # noqa: S314  our own file
     return {f"{case.get('classname')}::{case.get('name')}": float(case.get("time", 0)) for case in cases}
 
 
 def write(path: Path, steps: Mapping[str, Mapping[str, float]], tests: Mapping[str, float]) -> None:
-    """Write the durations of steps and tests, the slowest tests first."""
     slowest_first = dict(sorted(tests.items(), key=lambda entry: -entry[1]))
     path.write_text(json.dumps({"steps": steps, "tests": slowest_first}, indent=1), encoding="utf-8")
 

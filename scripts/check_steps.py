@@ -25,7 +25,7 @@ _MORE_AREAS = {
     "unit": "not (spark or cluster or lake or e2e)",
     "e2e": "e2e",
 }
-# Spark 4.0 has classes of its own (spark_listener/jvm/shim/v40) and another worker of PySpark: one or two tests of capture for each.
+# Spark 4.0 has its own classes (spark_listener/jvm/shim/v40) and another PySpark worker. One or two capture tests cover each difference.
 _TESTS_WITH_SPARK_4_0 = (
     "test_repartition.py::test_rows_come_to_the_partition_that_they_come_to_without_capture[placed-True]",
     "test_repartition.py::test_rows_come_to_the_partition_that_they_come_to_without_capture[placed-False]",
@@ -40,10 +40,10 @@ _TESTS_WITH_SPARK_4_0 = (
 
 @dataclass(frozen=True)
 class Step:
-    """A command. `after` names the steps that must have passed; the command writes its results to `{junit}`.
+    """A step. `after` names the steps that must have passed. The command writes its results to `{junit}`.
 
-    A step with `waits` needs the network more than a core, and runs in addition to the others. `again` is appended to the command to
-    repeat failed tests alone.
+    A step with `waits` mostly waits for the network, and runs in addition to the others. `again` is appended to the command to
+    repeat failed tests only.
     """
 
     name: str
@@ -67,7 +67,7 @@ def _tests_with_marks(name: str, marks: str, options: str, after: tuple[str, ...
 
 
 def _tests_with_spark(line: str) -> Step:
-    """Some tests of capture with another line of Spark. `make torture ARGS="--modes spark-4.0"` runs all of them."""
+    """Return the step with some capture tests and another line of Spark. `make torture ARGS="--modes spark-4.0"` runs all of them."""
     tests = " ".join(f"'tests/spark_listener/capture/{test}'" for test in _TESTS_WITH_SPARK_4_0)
     options = "-q --timeout=1200 --junit-xml={junit} -o cache_dir={junit}.cache"
     command = f". .tools/env && .venv/bin/python -m tests.other_sparks {line} -m pytest {options} {tests}"
@@ -84,7 +84,7 @@ _LAKE = Step(
     waits=True,
 )
 
-# Steps start in this order, one for each core: short steps first, then the longest first, so that the last steps end about together.
+# Steps start in this order, one for each core: short steps first, then the longest, so that the last steps end at about the same time.
 STEPS = (
     _SPARK,
     Step("lint", ".venv/bin/ruff check . && .venv/bin/ruff format --check ."),
@@ -95,7 +95,7 @@ STEPS = (
     _PAGE,
     _tests("lake", "--timeout=1200", ("lake-install", "neo4j-install", "quick-spark")),
     _tests("spark", "--timeout=1200", ("quick-spark",)),
-    _tests("unit", "-n 2 --dist loadfile"),  # a worker has all tests of a file: fixtures of a module are made once
+    _tests("unit", "-n 2 --dist loadfile"),  # one worker runs all tests of a file, so that module fixtures are made once
     _tests("e2e", "--timeout=1800", ("page-build", "quick-spark")),
     _tests("neo4j", "", ("neo4j-install",)),
     _tests("cluster", "--timeout=1200", ("quick-spark",)),

@@ -1,10 +1,10 @@
 """Compile the Java sources of `spark_listener/jvm` into a jar for each line of Spark.
 
-    python scripts/compile_java.py all           # all jars, as a wheel has them
+    python scripts/compile_java.py all           # all jars, as in a wheel
     python scripts/compile_java.py installed     # the jars for the pyspark of this Python
     python scripts/compile_java.py 4.0           # the jar for one line
 
-The jars go to `spark_listener/jars`. A jar keeps a digest of what it was made from, and is made again only if that
+The jars go to `spark_listener/jars`. A jar contains a digest of its inputs, and is made again only if they
 changed. `make bootstrap`, the tests and the build of a wheel call this module.
 
 javac compiles against the jars of Spark. They come from the pyspark of this Python, if it is of the line, or else
@@ -30,14 +30,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ROOT / "headwater" / "spark_listener" / "jvm"  # a source distribution has no folder but headwater/
+SOURCES = ROOT / "headwater" / "spark_listener" / "jvm"  # a source distribution has only the folder headwater/
 JARS = ROOT / "headwater" / "spark_listener" / "jars"
 LINES = {"4.0": "4.0.4", "4.1": "4.1.3"}  # lines of Spark, and the release of each that Maven fetches to compile against
 PLAIN = "plain"  # the jar for every other line, see jvm/plain
 ALL = (*LINES, PLAIN)
 
 _SPARK = ("sql_2.13", "catalyst_2.13", "core_2.13", "sql-api_2.13", "common-utils_2.13", "unsafe_2.13", "tags_2.13")
-_LIBRARIES = (  # of Spark, with the versions that its own build states
+_LIBRARIES = (  # libraries of Spark, with the versions of Spark's own build
     ("org.scala-lang", "scala-library", ""),
     ("org.apache.hadoop", "hadoop-client-api", ""),
     ("com.fasterxml.jackson.core", "jackson-databind", ""),
@@ -50,7 +50,7 @@ _LIBRARIES = (  # of Spark, with the versions that its own build states
     ("org.apache.parquet", "parquet-column", ""),
 )
 _WITH_PARTS = ("parquet-column",)  # Spark states no version of parquet-common
-# javac ends before code of its second compiler pays off. invokedynamic for every concatenation would cost time at the start of each JVM.
+# javac ends before its second compiler pays off. invokedynamic for every concatenation would slow the start of each JVM.
 _OPTIONS = (
     *("-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-proc:none", "-g:source,lines", "-encoding", "UTF-8"),
     *("-Xmaxerrs", "1000", "-XDstringConcat=inline", "-Xlint:rawtypes,unchecked,cast,-options", "-Werror"),
@@ -60,15 +60,15 @@ _USUAL_JAVA = "17"
 _SUPERTYPES = tuple(f"org/apache/spark/sql/catalyst/trees/{name}.class" for name in ("TreeNode", "LeafLike", "UnaryLike"))
 _MISTYPED = (b"withNewChildrenInternal", b"mapChildren")
 _CONSTANT_BYTES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}  # by tag
-_OLDEST = (1980, 1, 1, 0, 0, 0)  # the time of entries, so that the same sources give the same jar
+_OLDEST = (1980, 1, 1, 0, 0, 0)  # constant time of entries, so that the same sources give the same jar
 
 
 class CompilationError(Exception):
-    """A jar could not be made. The message names the line and what javac or Maven reported."""
+    """A jar could not be made. The message names the line and the errors of javac or Maven."""
 
 
 def build(names: Sequence[str] = ALL) -> list[str]:
-    """Make the jars that are missing or outdated; return their names."""
+    """Make the missing or outdated jars, and return their names."""
     with _lock():
         outdated = [name for name in names if not is_current(name)]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -78,22 +78,19 @@ def build(names: Sequence[str] = ALL) -> list[str]:
 
 
 def installed() -> tuple[str, ...]:
-    """The jars that serve the pyspark of this Python: those of its line and the plain one.
-
-    Without pyspark: of the newest line.
-    """
+    """Return the jars for the pyspark of this Python: that of its line, and the plain one. Without pyspark, the newest line counts."""
     pyspark = _pyspark()
     line = _line(pyspark) if pyspark else max(LINES)
     return (line, PLAIN) if line in LINES else (PLAIN,)
 
 
 def jar_path(name: str) -> Path:
-    """The path of a jar, made or not."""
+    """Return the path of a jar, which may not exist."""
     return JARS / f"headwater-{name}.jar"
 
 
 def is_current(name: str) -> bool:
-    """Whether a jar is there and was made from the sources as they are now."""
+    """Whether a jar exists and was made from the present sources."""
     try:
         with zipfile.ZipFile(jar_path(name)) as archive:
             return archive.comment.decode("ascii") == _digest(name)
@@ -102,10 +99,7 @@ def is_current(name: str) -> bool:
 
 
 def sources(name: str) -> list[Path]:
-    """Return the source files of a jar.
-
-    `shim/v40` and `shim/v41` hold the differences between lines; a jar contains one of them.
-    """
+    """Return the source files of a jar. `shim/v40` and `shim/v41` have the differences between lines; a jar contains one of them."""
     if name == PLAIN:
         return sorted((SOURCES / PLAIN).rglob("*.java"))
     own = f"v{name.replace('.', '')}"
@@ -127,7 +121,7 @@ def _digest(name: str) -> str:
 
 @contextmanager
 def _lock() -> Iterator[None]:
-    """One process makes jars at a time: tests start several."""
+    """Hold the lock for making jars, because tests start several processes that make jars."""
     JARS.mkdir(exist_ok=True)
     with (JARS / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -139,7 +133,7 @@ def _make(name: str) -> None:
 
 
 def make_jar(name: str, files: Sequence[Path], target: Path, comment: str = "") -> None:
-    """Compile source files as those of a jar, and pack the classes.
+    """Compile source files for a jar, and pack the classes.
 
     Raises:
         CompilationError: a source does not compile.
@@ -157,7 +151,7 @@ def make_jar(name: str, files: Sequence[Path], target: Path, comment: str = "") 
 
 
 def compile_files(name: str, files: Sequence[Path], classes: Path, *options: str) -> str:
-    """Compile source files as those of a jar, into a new folder; return what javac reported.
+    """Compile source files for a jar into a new folder, and return the output of javac.
 
     Raises:
         CompilationError: a source does not compile.
@@ -189,7 +183,7 @@ def _javac() -> str:
 
 
 def classpath(line: str) -> list[Path]:
-    """The jars of a line of Spark: those of the pyspark of this Python, or what Maven fetches into `.tools/sparks`."""
+    """Return the jars of a line of Spark, from the pyspark of this Python or from Maven (`.tools/sparks`)."""
     pyspark = _pyspark()
     if pyspark and _line(pyspark) == line:
         return sorted((pyspark / "jars").glob("*.jar"))
@@ -207,7 +201,7 @@ def _pyspark() -> Path | None:
 
 
 def _line(pyspark: Path) -> str:
-    """The line of a pyspark. Read from its file: the import takes half a second."""
+    """Return the line of a pyspark from its version file, because the import would take half a second."""
     found = re.search(r"""__version__[^"']*["'](\d+\.\d+)""", (pyspark / "version.py").read_text(encoding="utf-8"))
     return found[1] if found else ""
 
@@ -242,9 +236,8 @@ def _fetch(version: str, folder: Path) -> None:
 def _extensible_nodes(libraries: Sequence[Path], folder: Path) -> Path:
     """Make a folder with Spark's supertypes of plan nodes in a form that javac can extend.
 
-    Some methods of a plan node return `TreeNode`, although their generic signature in the supertypes promises the
-    type of the node. scalac allows this, but javac rejects every subclass of such a node. Without the signature,
-    javac sees the types of the JVM.
+    Some methods of a plan node return `TreeNode`, although their generic signature in the supertypes promises the type of the node. scalac
+    allows this, but javac rejects every subclass of such a node. Without the signature, javac sees the types of the JVM.
     """
     for library in libraries:
         if library.name.startswith("spark-catalyst"):
@@ -257,10 +250,7 @@ def _extensible_nodes(libraries: Sequence[Path], folder: Path) -> Path:
 
 
 def _without_signatures(content: bytes) -> bytes:
-    """A class file in which these methods have no generic signature.
-
-    The name of the attribute becomes one that javac ignores.
-    """
+    """Return a class file in which these methods have no generic signature. The attribute gets a name that javac ignores."""
     texts, place = _constant_pool(content)
     changed = bytearray(content)
     place += 8 + 2 * _short(content, place + 6)  # access flags, class, superclass, interfaces
@@ -277,7 +267,7 @@ def _without_signatures(content: bytes) -> bytes:
 
 
 def _constant_pool(content: bytes) -> tuple[dict[int, bytes], int]:
-    """The texts in the constant pool of a class file by their index, and the offset after the pool."""
+    """Return the texts in the constant pool of a class file by their index, and the offset after the pool."""
     texts: dict[int, bytes] = {}
     index, place = 1, 10
     while index < _short(content, 8):
@@ -297,7 +287,6 @@ def _short(content: bytes, place: int) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Make the jars that are named, or all."""
     names = {"all": ALL, "installed": installed()}.get(" ".join(arguments), tuple(arguments))
     if not names or set(names) - set(ALL):
         print(f"usage: compile_java.py all | installed | {' | '.join(ALL)}", file=sys.stderr)

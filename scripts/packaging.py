@@ -1,4 +1,4 @@
-"""The commands of setuptools that make the jars of `spark_listener/jars` before they pack them."""
+"""The setuptools commands that make the jars of `spark_listener/jars` before they pack them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,17 @@ from compile_java import build
 
 
 class BuildWithJars(build_py):
-    """Copies the package into a wheel. An editable install leaves the jars to `make bootstrap`."""
+    """Copies the package into a wheel. For an editable install, `make bootstrap` makes the jars."""
 
     def run(self) -> None:
-        """Make the jars, and copy."""
         if not self.editable_mode:
             build()
         super().run()
 
 
 class SourcesWithJars(sdist):
-    """Packs the sources, and the jars: a wheel of them needs no Java."""
+    """Packs the sources and the jars, because a wheel from them must need no Java."""
 
     def run(self) -> None:
-        """Make the jars, and pack."""
         build()
         super().run()

@@ -1,6 +1,7 @@
-"""Take the README's picture again: `python scripts/picture.py FOLDER`, where `headwater demo --no-serve --folder FOLDER` ran before.
+"""Take the README's picture again: `python scripts/picture.py FOLDER`, after `headwater demo --no-serve --folder FOLDER`.
 
-The folder is in the picture, so choose a plain one. Needs `make page`, and Chromium (`CHROMIUM` names another than /usr/bin/chromium).
+The name of the folder is in the picture, so choose a plain one. Needs `make page`, and Chromium (`CHROMIUM` may name another path than
+/usr/bin/chromium).
 """
 
 from __future__ import annotations

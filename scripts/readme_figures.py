@@ -38,7 +38,7 @@ _TARGETS = re.compile(r"(<!-- targets (?P<suite>[\w-]+) -->).*?(<!-- /targets --
 
 
 def filled(text: str, results: Path) -> str:
-    """The text with every marked figure and table as the results say it.
+    """Return the text with every marked figure and table replaced by the results.
 
     Raises:
         LookupError: a mark names a suite, case or measure that the results do not have.
@@ -51,7 +51,6 @@ def filled(text: str, results: Path) -> str:
 
 
 def marks(text: str) -> int:
-    """Return the number of marked figures."""
     return len(_MARK.findall(text)) + len(_ROUNDED.findall(text))
 
 
@@ -88,7 +87,7 @@ def _shown(case: dict[str, Any]) -> str:
 
 
 def _rounded(case: dict[str, Any]) -> str:
-    """A figure to one digit, or to two where it begins with a one."""
+    """Round a figure to one digit, or to two if it begins with a one."""
     value, unit = case["value"], case["unit"]
     if unit == "ms" and value >= 100:
         value, unit = value / 1000, "s"

@@ -1,6 +1,6 @@
-"""Write docs/reference/commands.md from the code: `make docs`. A test fails where the file is not what this writes.
+"""Write docs/reference/commands.md from the code: `make docs`. A test fails if the file is outdated.
 
-Every command and option must say what it does; where one does not, nothing is written.
+Every command and option must have a description. Otherwise nothing is written.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Every command has `--help`. Exit codes are those of [the service's page](service
 
 
 def written() -> str:
-    """The page: every command with its arguments and options.
+    """Return the page with every command, its arguments and options.
 
     Raises:
-        SystemExit: something does not say what it does.
+        SystemExit: a command or option has no description.
     """
     return "\n".join([_HEAD, *_commands()])
 
@@ -65,7 +65,6 @@ def _all_commands() -> Iterator[tuple[str, Any]]:
 
 
 def _within(path: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """A command, or all that a group holds."""
     inner = getattr(command, "commands", None)
     if inner is None:
         yield path, command
@@ -81,7 +80,7 @@ def _require(what: str, text: str | None) -> str:
 
 
 def _split_default(text: str) -> tuple[str, str | None]:
-    """A help text, and the default that it ends with: `… [default: active]`."""
+    """Split a help text and the default at its end: `… [default: active]`."""
     found = re.fullmatch(r"(.*?)\s*\[default: (.*)\]", text, flags=re.DOTALL)
     return (found[1], found[2]) if found else (text, None)
 

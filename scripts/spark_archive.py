@@ -1,13 +1,12 @@
-"""Write Spark's classes in the form of the JVM's memory (class data sharing) into a file.
+"""Write Spark's classes to a file in the JVM's memory format (class data sharing).
 
 Spark then starts in about half the time.
 
 python scripts/spark_archive.py FILE
 
-For the tests, which start Spark a hundred times. A small program needs 18 s of processor time, and 7 fewer with the
-file. Making the file takes 50 s. `.tools/env` names the file to Spark, in SPARK_SUBMIT_OPTS. Nothing depends on it:
-if it cannot be made, an empty file says so, and Spark starts as usual. The file is for one Java and one pyspark; make
-makes it again if either changes.
+The tests use the file, because they start Spark a hundred times. A small program needs 18 s of processor time, and 7 s less with the
+file. Making the file takes 50 s. `.tools/env` passes the file to Spark in SPARK_SUBMIT_OPTS. If it cannot be made, an empty file records
+this, and Spark starts as usual. The file fits one Java and one pyspark; make rebuilds it if either changes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# The work of small jobs: the file keeps the classes that this loads.
+# The work of small jobs. The file will contain the classes that it loads.
 _PROGRAM = """
 import sys
 from operator import add
@@ -42,7 +41,7 @@ spark.stop()
 
 
 def main(target: Path) -> None:
-    """Write the file; an empty one where that fails."""
+    """Write the file, or an empty file if that fails."""
     print("  spark     keeping its classes as they are in memory, for quick starts", flush=True)
     draft = target.with_suffix(".new")
     draft.unlink(missing_ok=True)
@@ -59,7 +58,7 @@ def main(target: Path) -> None:
 
 
 def _command(program: Path, draft: Path) -> list[str]:
-    """By spark-submit, which is the JVM itself: it ends after the file is whole."""
+    """Return the spark-submit command, because spark-submit is the JVM itself and ends after the file is complete."""
     java = f"-XX:+UseSerialGC -XX:ArchiveClassesAtExit={draft}"
     launcher = Path(__file__).resolve().parent.parent / "spark_listener" / "launch.py"
     submit = [str(Path(sys.executable).parent / "spark-submit"), "--driver-java-options", java, "--conf", "spark.ui.enabled=false"]

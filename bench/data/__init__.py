@@ -1,1 +1,1 @@
-"""The data of the suites: made once, and kept in a folder outside version control."""
+"""The data of the suites, made once and stored in a folder outside of version control."""

@@ -1,6 +1,6 @@
-"""The folder for the data of the suites: `.tools/bench-data`, or the folder that HEADWATER_BENCH_DATA names.
+"""The folder for the data of the suites: `.tools/bench-data`, or the folder in HEADWATER_BENCH_DATA.
 
-Making TPC-H at scale 1 takes half a minute, so it is made once. It is made in another folder and then moved into place, so that it is
+Making TPC-H at scale 1 takes half a minute, so it is made once. It is made in another folder and then moved, so that it is
 always complete.
 """
 
@@ -17,7 +17,7 @@ from bench.results import ROOT
 
 
 def kept(name: str, make: Callable[[Path], None]) -> Path:
-    """Return the folder `name` of the cache. `make` fills it if it does not exist. One of two simultaneous processes makes it."""
+    """Return the folder `name` of the cache. A missing folder is filled by `make`, in one process at a time."""
     root = Path(os.environ.get("HEADWATER_BENCH_DATA") or ROOT / ".tools" / "bench-data").absolute()
     folder = root / name
     root.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
-"""A home with any number of kept captures, for the suite `captures`.
+"""Makes a home with any number of stored captures, for the suite `captures`.
 
-It contains one small real pipeline: four jobs over Parquet files of a hundred rows, published as by delivery. The questions are about it.
+The home contains one small real pipeline: four jobs over Parquet files of a hundred rows, published as by delivery. The suite traces it.
 The other captures are of many jobs: chains of five, one dataset with appends from a quarter of all captures, earlier runs of the pipeline
-over other states of the same files, and readers of the table that the pipeline joins with. They are copies of a real capture, with names,
-files and times of their own. Their associations are hard links to the original's, and their data files do not exist.
+over other states of the same files, and readers of the table that the pipeline joins with. They are copies of a real capture, with other
+names, files and times. Their associations are hard links to the original's, and their data files do not exist.
 `AssociationStore.rebuild` makes the catalog. The log has every manifest. The graph has one run of each job over each dataset, which gives
 all flows.
 """
@@ -27,12 +27,12 @@ from bench.data.cache import kept
 
 ROWS = 100
 STEPS = ("raw", "clean", "joined", "scored", "report")
-_LATE = 30 * 24 * 3600  # seconds: when the asked pipeline ran, after all others
-AFTER = 2 * _LATE  # when a capture ended that comes after all that are kept
+_LATE = 30 * 24 * 3600  # seconds; time of the traced pipeline, after all others
+AFTER = 2 * _LATE  # end of a capture that is later than all stored ones
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
-_LINKS = 20_000  # of one file; file systems allow some 60,000
-_ENTRIES = 1_000  # of the log, a transaction
-_GROUP = 256  # of captures, a transaction of the graph
+_LINKS = 20_000  # links to one file; file systems allow some 60,000
+_ENTRIES = 1_000  # entries of the log in a transaction
+_GROUP = 256  # captures in a transaction of the graph
 _CHAIN = 5
 
 Block = tuple[str, int, int]
@@ -40,19 +40,19 @@ Block = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Read:
-    """A file that a job reads, of a dataset."""
+    """A file that a job reads, with the folder of its dataset."""
 
     folder: str
     block: Block
 
 
 def home_of(captures: int) -> Path:
-    """A home with so many captures. Made once, and kept; whoever works on it leaves it as it was."""
+    """Return a home with this number of captures. It is made once and cached, so callers must not change it."""
     return kept(f"captures-{captures}", lambda home: make(home, captures))
 
 
 def lake() -> Path:
-    """The files of the asked pipeline, which all homes share."""
+    """Return the folder with the pipeline's files, which all homes share."""
     return kept("captures-lake", _fill_lake)
 
 
@@ -81,7 +81,7 @@ def make(home: Path, captures: int) -> None:
             report(f"{captures} captures are kept")
             store.rebuild(DEFAULT_TENANT)
             report("they are in the catalog")
-            for begin in range(0, len(documents), _ENTRIES):  # as the intake appends them, but for its one transaction each
+            for begin in range(0, len(documents), _ENTRIES):  # like intake, but with fewer transactions
                 bodies = [json.dumps(document).encode() for document in documents[begin : begin + _ENTRIES]]
                 drafts = [Draft(EntryKind.CAPTURE, hashlib.sha256(body).digest(), body) for body in bodies]
                 workspace.log.append(DEFAULT_TENANT, drafts).result()
@@ -102,7 +102,7 @@ def _fill_lake(folder: Path) -> None:
 
 
 def pipeline(folder: Path) -> Iterator[tuple[dict[str, Any], Mapping[str, bytes]]]:
-    """The manifests of four jobs over the files of the lake, and their segments."""
+    """Yield the manifests of four jobs over the files of the lake, with their segments."""
     before, reference, *written = _files(folder)
     for place, (step, out) in enumerate(zip(STEPS[1:], written, strict=True)):
         reads = [Read(str(path.parent), _block(path)) for path in ([before, reference] if step == "joined" else [before])]
@@ -111,14 +111,13 @@ def pipeline(folder: Path) -> Iterator[tuple[dict[str, Any], Mapping[str, bytes]
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return the pipeline's first file, the file of the join, and the outputs, step by step."""
     return [folder / name / "part-00000.parquet" for name in ("asked/raw", "reference", *(f"asked/{step}" for step in STEPS[1:]))]
 
 
 def capture(
     job: str, reads: Sequence[Read], out: str, made: Block, at: float, *, uuid: str, is_kept: bool = True
 ) -> tuple[dict[str, Any], Mapping[str, bytes]]:
-    """The manifest of a job whose n-th row is made of the n-th row of each file that it reads; and its segment."""
+    """Return the manifest and segment of a job whose n-th row derives from the n-th row of each input file."""
     from headwater.graph.associations import pack
     from headwater.graph.associations.writer import segment
 
@@ -171,7 +170,6 @@ def publish(store: Any, tenant: str, document: Mapping[str, Any], segments: Mapp
 
 
 def _copied(root: Path, template: Path, asked: Sequence[tuple[dict[str, Any], Any]], count: int) -> list[dict[str, Any]]:
-    """Keep copies of a capture under the names of others; their manifests."""
     drawn = random.Random(1)
     made: list[dict[str, Any]] = []
     tables = [path for path in template.iterdir() if path.suffix == ".parquet"]
@@ -201,7 +199,6 @@ Kind = tuple[str, Sequence[Read], str, Block]
 
 
 def _chained(number: int, drawn: random.Random, _: Any, count: int) -> Kind:
-    """One run of a step of some chain; it reads what an earlier run of the step before wrote."""
     chain, step = drawn.randrange(max(1, count // 50)), 1 + drawn.randrange(_CHAIN)
     before, out = f"/lake/chain{chain}/step{step - 1}", f"/lake/chain{chain}/step{step}"
     version = drawn.randrange(8)
@@ -210,14 +207,13 @@ def _chained(number: int, drawn: random.Random, _: Any, count: int) -> Kind:
 
 
 def _appended(number: int, drawn: random.Random, _: Any, count: int) -> Kind:
-    """One job that appends to one dataset, from many."""
     feed = f"/lake/feeds/feed{drawn.randrange(max(1, count // 500))}"
     made = (f"file:/lake/hot/part-{number}.parquet", 2000 + number, number)
     return "ingest_hot", [Read(feed, (f"file:{feed}/part-{number}.parquet", 500, number))], "/lake/hot", made
 
 
 def _earlier(number: int, drawn: random.Random, asked: Sequence[tuple[dict[str, Any], Any]], _: int) -> Kind:
-    """An earlier run of a job of the asked pipeline, over other states of the same files."""
+    """Return an earlier run of a job of the pipeline, over other states of the same files."""
     document = asked[drawn.randrange(len(asked))][0]
     reads = [Read(source["dataset"]["name"], (source["files"][0]["path"], 3000 + number, number)) for source in document["sources"]][:1]
     sink = document["sink"]["dataset"]["name"]
@@ -225,7 +221,6 @@ def _earlier(number: int, drawn: random.Random, asked: Sequence[tuple[dict[str, 
 
 
 def _joining(number: int, drawn: random.Random, asked: Sequence[tuple[dict[str, Any], Any]], _: int) -> Kind:
-    """A job that reads the table that the asked pipeline joins with, as it is."""
     source = asked[1][0]["sources"][1]
     file = source["files"][0]
     out = f"/lake/enriched{drawn.randrange(200)}"

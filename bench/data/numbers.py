@@ -1,4 +1,4 @@
-"""Rows of three columns in groups of a thousand, which are mixed: `id`, the group `k` and a number `v`."""
+"""Rows of three columns in shuffled groups of a thousand: `id`, the group `k` and a number `v`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FILES = 4
 
 
 def numbers(rows: int) -> Path:
-    """A folder of Parquet files of that many rows; made now unless the cache has it."""
+    """Return a folder of Parquet files with this number of rows, from the cache if possible."""
 
     def make(folder: Path) -> None:
         random = np.random.default_rng(11)

@@ -1,8 +1,8 @@
 """PigMix's tables, drawn as by its published generator (Apache Pig, test/perf/pigmix: generate_data.sh and DataGenerator).
 
-The same as there: every field's type, size, cardinality, distribution and share of nulls. Users are the distinct users of the page views,
-with further fields. Power users are 500 of them, their samples half of those. The sorted tables, the wide row, and the page views three
-times side by side. Different: the text format (Parquet here), and the size: `scale` 1 is a million page views.
+Equal to the original are every field's type, size, cardinality, distribution and share of nulls. Users are the distinct users of the page
+views, with further fields. Power users are 500 of them, their samples half of those. The sorted tables, the wide row, and the page views
+three times side by side exist too. Different are the text format (Parquet here), and the size: `scale` 1 is a million page views.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from bench.data.draw import bags, maps, named, numbered, strings, uniform, with_
 
 _ROWS = 1_000_000
 _FILES = 4
-_LINES = 100_000  # of a file of text
+_LINES = 100_000  # lines of a text file
 _WIDE_COLUMNS = 500
 _POWER_USERS = 500
 
 
 def pigmix(scale: float) -> dict[str, Path]:
-    """The tables by name, as folders of Parquet files; made now unless the cache has them."""
+    """Return the tables by name, as folders of Parquet files, from the cache if possible."""
 
     def make(folder: Path) -> None:
         random = np.random.default_rng(2008)
@@ -47,7 +47,7 @@ def pigmix(scale: float) -> dict[str, Path]:
 
 
 def pigmix_lines(scale: float) -> dict[str, Path]:
-    """Page views and power users as text, a line each, as PigMix has them; made now unless the cache has them."""
+    """Return page views and power users as text with one line each, like PigMix, from the cache if possible."""
 
     def make(folder: Path) -> None:
         random = np.random.default_rng(2008)
@@ -109,7 +109,7 @@ def _write_lines(folder: Path, number: int, table: pa.Table) -> None:
 
 
 def _text(column: pa.Array) -> pa.Array:
-    """A column as text: elements of a bag are joined by 2, entries of a map by 3, key and value by 4."""
+    """Convert a column to text: elements of a bag are joined by 2, entries of a map by 3, key and value by 4."""
     if isinstance(column, pa.MapArray):
         entries = pc.binary_join_element_wise(column.keys, column.items, "\4")
         return pc.binary_join(pa.ListArray.from_arrays(column.offsets, entries), "\3")

@@ -1,6 +1,6 @@
-"""OpenLineage events as a scheduler's jobs send them: of each run its START and its COMPLETE, with schemas, all different.
+"""OpenLineage events like those of a scheduler's jobs: START and COMPLETE of each run, with schemas, all different.
 
-`home_of` makes a home whose log holds so many, projected: in the cache of the suites' data, as it takes minutes.
+`home_of` makes a home whose log contains such events, projected. It is cached, because making it takes minutes.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _PRODUCER = "https://example.org/scheduler"
 
 
 def events(first: int, count: int) -> Iterator[bytes]:
-    """The events from a number on, each as its JSON; the same number gives the same event."""
+    """Yield the events from a number on as JSON. The same number gives the same event."""
     for number in range(first, first + count):
         yield json.dumps(_event(number), separators=(",", ":")).encode()
 
 
 def home_of(count: int) -> Path:
-    """A home whose log and graph have the first `count` events. Copy it: the original stays as it is."""
+    """Return a home whose log and graph have the first `count` events. Callers must copy it before they change it."""
 
     def make(folder: Path) -> None:
         asyncio.run(_fill(folder / "home", count))

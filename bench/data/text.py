@@ -12,13 +12,13 @@ from bench.data.cache import kept
 from bench.data.draw import strings, zipf
 
 _WORDS = 100_000
-_LINES = 250_000  # at a time
+_LINES = 250_000  # lines to write at a time
 _LINE_BYTES = 66  # on average
 _FILE_BYTES = 128 * 1024 * 1024
 
 
 def text(gigabytes: float, *, terms: int = _WORDS) -> Path:
-    """A folder of text files of that size together (10⁹ bytes), of so many different words; made now unless the cache has it."""
+    """Return a folder of text files with this total size (10⁹ bytes) and number of different words, from the cache if possible."""
 
     def make(folder: Path) -> None:
         random = np.random.default_rng(1974)

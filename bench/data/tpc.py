@@ -1,6 +1,6 @@
-"""TPC-H and TPC-DS: tables and query texts as DuckDB 1.1.3 makes them, whose wheel carries both generators.
+"""TPC-H and TPC-DS: tables and query texts of DuckDB 1.1.3, whose wheel contains both generators.
 
-The project itself uses another DuckDB, so this one is installed into a folder of its own, and runs in a process of its own.
+The project itself uses another DuckDB, so this one is installed into a separate folder, and runs in a separate process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bench.results import ROOT
 _DUCKDB = "duckdb==1.1.3"
 _QUERIES = "queries.json"
 
-# Run with that DuckDB: a folder a table, large tables in several files, in the order in which the generator made their rows.
+# Runs with that DuckDB. Each table is a folder, large tables have several files, and rows have the order of the generator.
 _PROGRAM = """
 import json, os, sys
 import duckdb
@@ -48,17 +48,17 @@ _CALLS = {"tpch": "dbgen", "tpcds": "dsdgen"}
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Tables, by name, as folders of Parquet files; and the text of each query, by number, as DuckDB has it."""
+    """Tables, by name, as folders of Parquet files, and the text of each query, by number, as in DuckDB."""
 
     tables: dict[str, Path]
     queries: dict[int, str]
 
 
 def benchmark(suite: str, scale: float, *, files: int = 4) -> Benchmark:
-    """`tpch` or `tpcds` at a scale factor, made now unless the cache has it.
+    """Return `tpch` or `tpcds` at a scale factor, from the cache if possible.
 
     Raises:
-        subprocess.CalledProcessError: DuckDB cannot be installed, or the tables cannot be made; what it said is on standard error.
+        subprocess.CalledProcessError: DuckDB cannot be installed, or the tables cannot be made. Standard error has the reason.
     """
     program = kept(_DUCKDB.replace("==", "-"), _install)
 

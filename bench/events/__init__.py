@@ -1,1 +1,1 @@
-"""The events of Headwater and of OpenLineage's own integration for Spark, compared with the right events of small programs."""
+"""Compares the events of Headwater and of OpenLineage's own Spark integration with the correct events of small programs."""

@@ -1,6 +1,6 @@
-"""`python -m bench.events [PART OF A NAME]`: two agents listen to the same programs, and a table says by category whose events are right.
+"""`python -m bench.events [PART OF A NAME]`: two agents listen to the same programs; a table shows by category whose events are correct.
 
-`--again` compares once more what ran before. The reference is fetched by Maven, once, into `.tools`. The table and every fault go to
+`--again` compares the events of the last run again. Maven fetches the reference once into `.tools`. The table and every fault go to
 standard output, the verdicts to `build/bench/events.json`.
 """
 
@@ -25,14 +25,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def main() -> None:
-    """Run, compare, print."""
     only = sys.argv[1] if len(sys.argv) > 1 else ""
     folder = ROOT / "build" / "bench" / "events"
-    if only != "--again":  # compare once more what ran before
+    if only != "--again":  # `--again` compares the events of the last run
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         _run(folder, only)
-    # The transport of the reference counts as a further backend for Headwater.
+    # Headwater treats the transport of the reference as a further backend.
     reference = [event for event in _lines(folder / "reference.json") if not event["producer"].startswith("headwater:")]
     events_of = {"ours": _ours(folder / "home"), "reference": reference}
     times = json.loads((folder / "times.json").read_text())
@@ -50,7 +49,7 @@ def main() -> None:
 
 
 def table(results: dict[str, Any]) -> str:
-    """Return the number of right cases by category, for both agents, then each fault."""
+    """Return the number of correct cases by category, for both agents, then each fault."""
     lines = [f"| category | cases | Headwater | openlineage-spark {VERSION} |", "|---|---|---|---|"]
     for category in CATEGORIES:
         cases = [found for found in results.values() if category in found["ours"]]
@@ -100,7 +99,7 @@ def _faults(events: list[Any]) -> list[str]:
     for event in events:
         try:
             faults += faults_of(event)
-        except KeyError as unknown:  # a schema of another version than openlineage-python has
+        except KeyError as unknown:  # the schema has another version than in openlineage-python
             faults.append(f"no such schema: {unknown}")
     return faults
 

@@ -1,7 +1,7 @@
-"""Small programs, each with what its events should say, made by hand from what the program does.
+"""Small programs with their expected events, written by hand from the code of each program.
 
-Run in the driver by `bench.events.program`; both agents listen to its session. `columns` are the columns of the output, each with the
-columns whose values flow into it; `decides` are columns that decide about rows or values, each with how; None: not compared.
+`bench.events.program` runs them in the driver; both agents listen to its session. `columns` are the columns of the output, each with the
+columns whose values flow into it. `decides` are columns that affect rows or values otherwise, each with the kind. None is not compared.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from pyspark.sql.types import IntegerType
 
 @dataclass(frozen=True)
 class At:
-    """The place of a case: its session, its folder, and those of its inputs."""
+    """The environment of a case: its session, its folder, and its inputs."""
 
     spark: Any
     here: str
 
     @property
     def weather(self) -> Any:
-        """Six hours of three airports."""
+        """Return six hours of three airports."""
         return self.spark.table("weather")
 
     @property
     def airports(self) -> Any:
-        """Two of the three."""
+        """Return two of the three airports."""
         return self.spark.table("airports")
 
     @property
     def log(self) -> str:
-        """A CSV file of two lines."""
+        """Return the path of a CSV file with two lines."""
         return f"{self.here}/../log.csv"
 
     def write(self, frame: Any) -> None:
-        """Write it where a case writes."""
+        """Write a frame to the case's output folder."""
         frame.write.parquet(f"{self.here}/out")
 
 
@@ -51,7 +51,7 @@ Act = Callable[[At], object]
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Datasets are named by the last part of their path. `runs`: how many runs have datasets. `state`: how those ended."""
+    """A case. Datasets are named by the last part of their path. `runs` is the number of runs with datasets, `state` their final state."""
 
     name: str
     run: Act
@@ -67,7 +67,7 @@ class Case:
 
 WIND, CODE = "weather.wind", "airports.code"
 SAME = {"origin": "weather.origin", "hour": "weather.hour", "wind": WIND}
-ANY = dict.fromkeys(SAME, " ".join(SAME.values()))  # what only a function knows: each of all
+ANY = dict.fromkeys(SAME, " ".join(SAME.values()))  # the function is opaque, so each column depends on all
 
 
 def _sql(text: str) -> Act:
@@ -142,7 +142,7 @@ def _cached(at: At) -> None:
 
 
 def _overwritten(at: At, mode: str) -> None:
-    shutil.copytree(Path(at.here).parent / "more", f"{at.here}/out")  # as another program left it
+    shutil.copytree(Path(at.here).parent / "more", f"{at.here}/out")  # as if another program had written it
     at.weather.write.mode(mode).parquet(f"{at.here}/out")
 
 
@@ -179,7 +179,6 @@ def _tabled_by_arrow(at: At) -> None:
 
 
 def _made(name: str, statement: str) -> Act:
-    """The statement is of the table `t_{name}`, which the preparation has made."""
     return lambda at: at.spark.sql(statement.format(t=f"t_{name}"))
 
 

@@ -1,4 +1,4 @@
-"""Whether the events of a case say what they should, by category."""
+"""Checks the events of a case against its expectations, by category."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Event = Mapping[str, Any]
 
 
 def verdicts(case: Case, events: Sequence[Event], faults: Sequence[str], datahub: Sequence[str]) -> dict[str, str | None]:
-    """For each category that the case is about, what is wrong; None: nothing.
+    """Return the fault in each category of the case, or None for a correct category.
 
-    `faults`: where events are not what the schemas ask for. `datahub`: what DataHub would refuse, leave out or forget of them.
+    `faults` are violations of the schemas. `datahub` are facts that DataHub would refuse, leave out or lose.
     """
     runs = _runs(events)
     working = {run: sent for run, sent in runs.items() if any(event.get("inputs") or event.get("outputs") for event in sent)}
@@ -51,7 +51,7 @@ def verdicts(case: Case, events: Sequence[Event], faults: Sequence[str], datahub
 
 
 def of_case(events: Sequence[Event], began: float, ended: float) -> list[Event]:
-    """The events of what began within a time; those of the application are not about it."""
+    """Return the events of runs that began within a period, without those of the application."""
     inside = {event["run"]["runId"] for event in events if began <= _time(event) <= ended + 1 and not _is_application(event)}
     return [event for event in events if event["run"]["runId"] in inside]
 

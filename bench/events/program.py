@@ -1,4 +1,4 @@
-"""The driver of `bench.events`: runs each case in one session, and notes when it began and ended."""
+"""The driver of `bench.events`: runs each case in one session, and records its begin and end."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 
 from bench.events.cases import CASES, At
 
-_QUIET = 1.5  # seconds between two cases: late events of one arrive before the next
+_QUIET = 1.5  # seconds between two cases, so that late events arrive before the next case
 
 
 def main(folder: str, only: str) -> None:
-    """Run those cases whose names hold `only`."""
+    """Run the cases whose names contain `only`."""
     spark = SparkSession.builder.appName("cases").config("spark.sql.warehouse.dir", f"{folder}/warehouse").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     rows = [("EWR", 1, 3.5), ("EWR", 2, 9.0), ("JFK", 1, 2.0), ("JFK", 3, 5.0), ("LGA", 1, 7.0), ("LGA", 2, 1.0)]

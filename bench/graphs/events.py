@@ -1,6 +1,6 @@
-"""The OpenLineage events of a TPC-DS run: 99 queries, each writing its result, under capture in mode coarse. Made once and kept.
+"""The OpenLineage events of a TPC-DS run: 99 queries, each with its result written, under capture in mode coarse. Made once and cached.
 
-`python -m bench.graphs.events FOLDER` runs the queries, in a process of its own since a JVM comes with it.
+`python -m bench.graphs.events FOLDER` runs the queries, in a separate process because it starts a JVM.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LOG = "events.ndjson"
 
 
 def tpcds_events() -> list[bytes]:
-    """The events, in the order in which they were sent."""
+    """Return the events, in the order of sending."""
 
     def make(folder: Path) -> None:
         subprocess.run([sys.executable, "-m", "bench.graphs.events", str(folder)], cwd=ROOT, check=True)
@@ -27,7 +27,6 @@ def tpcds_events() -> list[bytes]:
 
 
 def main(folder: Path) -> None:
-    """Run the queries and write their events."""
     from bench.data.dialect import for_spark
     from bench.data.tpc import benchmark
     from bench.spark.capturing import capturing

@@ -1,4 +1,4 @@
-"""Stores that hold a lake, filled once through the store's own batches and kept in the cache of the suites' data."""
+"""Stores with a lake, filled once through the store's own batches and cached."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tests.neo4j_server import Neo4jServer, start, stop
 
 TENANT = "lake"
 _NAMES = "foci.json"
-_GROUP = 5  # batches of the lake an apply: 10,000 nodes and 30,000 edges
+_GROUP = 5  # batches of the lake in one call of `apply`: 10,000 nodes and 30,000 edges
 _HEAP, _PAGE_CACHE = "2g", "1g"
 _FOCI, _WHOLE = 40, 5
-_CANDIDATES = 200  # datasets whose whole upstream is counted
+_CANDIDATES = 200  # number of datasets whose whole upstream is counted
 _REACHED, _HOPS = 1_200, 6
 
 
 def sqlite_lake(nodes: int) -> Path:
-    """The folder of a filled SQLite file, and of the foci to ask for."""
+    """Return the folder with a filled SQLite file, and with the datasets to query."""
 
     def make(folder: Path) -> None:
         asyncio.run(_fill(folder, nodes, open_store(f"sqlite:///{folder / 'graph.db'}")))
@@ -36,7 +36,7 @@ def sqlite_lake(nodes: int) -> Path:
 
 
 def neo4j_lake(nodes: int) -> Path:
-    """The home folder of a stopped Neo4j server that is filled with what the SQLite lake of the size holds."""
+    """Return the home folder of a stopped Neo4j server with the same content as the SQLite lake."""
 
     def make(folder: Path) -> None:
         asyncio.run(_import(sqlite_lake(nodes), folder))
@@ -45,18 +45,18 @@ def neo4j_lake(nodes: int) -> Path:
 
 
 def started(folder: Path, *, index_bytes: int = 0) -> tuple[GraphStore, subprocess.Popen[bytes]]:
-    """The store of a server, filled and started again, or new (not yet open), and the server's process."""
+    """Start a server, and return its unopened store and its process. The folder may be filled or new."""
     server, process = start(folder, heap=_HEAP, page_cache=_PAGE_CACHE, java=())
     return _store(server, index_bytes), process
 
 
 def foci(nodes: int) -> list[str]:
-    """Datasets of the lake with about 1,200 nodes within six hops upstream."""
+    """Return datasets of the lake with about 1,200 nodes within six hops upstream."""
     return list(json.loads((sqlite_lake(nodes) / _NAMES).read_text(encoding="utf-8")))
 
 
 def whole_foci(nodes: int) -> list[str]:
-    """Datasets of the lake whose whole upstream is a twentieth of its nodes, about."""
+    """Return datasets of the lake whose whole upstream is about a twentieth of its nodes."""
 
     def make(folder: Path) -> None:
         found = Lake.of(nodes).whole(nodes // 20, count=_WHOLE, candidates=_CANDIDATES)

@@ -1,4 +1,4 @@
-"""A SQLite lake as a Neo4j database, by Neo4j's own offline import: the batches of the store would take most of an hour.
+"""Imports a SQLite lake into Neo4j by Neo4j's own offline import, because the store's batches would take most of an hour.
 
 The import writes the same properties as the store. The store adds its constraints and indexes when it is first
 opened.

@@ -20,18 +20,18 @@ _COLUMNS, _RUNS = 8, 5
 _DOMAIN = 250  # datasets
 _STAMP = Stamp("2026-01-01T00:00:00.000000Z", "lake")
 _TYPES = ("long", "string", "double", "timestamp", "decimal(18,2)", "date", "boolean", "integer")
-_BATCH = 100  # datasets, with all that belongs to them
+_BATCH = 100  # datasets with their jobs, columns, runs and versions
 
 
 @dataclass(frozen=True)
 class Lake:
-    """`reads[i]` are the datasets that the job of dataset `i` reads, all of them smaller than `i`."""
+    """A generated lake. `reads[i]` are the datasets that the job of dataset `i` reads, all smaller than `i`."""
 
     reads: Sequence[Sequence[int]]
 
     @classmethod
     def of(cls, nodes: int, *, seed: int = 1) -> Lake:
-        """A lake of about so many nodes, and three times as many edges."""
+        """Generate a lake with about this number of nodes, and three times as many edges."""
         random = np.random.default_rng(seed)
         datasets = nodes // (2 + _COLUMNS + 2 * _RUNS)
         wanted = np.minimum(random.zipf(1.82, datasets), 80)
@@ -48,15 +48,14 @@ class Lake:
         return cls(reads)
 
     def dataset(self, index: int) -> str:
-        """The id of a dataset."""
         return node_id(NodeKind.DATASET, *self._dataset(index))
 
     def job(self, index: int) -> str:
-        """The id of the job that writes it."""
+        """Return the id of the job that writes a dataset."""
         return node_id(NodeKind.JOB, *self._job(index))
 
     def batches(self) -> Iterator[GraphBatch]:
-        """The whole lake, a hundred datasets a batch."""
+        """Yield the whole lake, a hundred datasets per batch."""
         for start in range(0, len(self.reads), _BATCH):
             nodes: list[Node] = []
             edges: list[Edge] = []
@@ -66,18 +65,18 @@ class Lake:
             yield GraphBatch(_STAMP, nodes, edges)
 
     def foci(self, reached: int, *, depth: int, count: int) -> list[str]:
-        """The datasets whose upstream, so many hops deep, is nearest to `reached` nodes."""
+        """Return the datasets whose upstream within `depth` hops is nearest to `reached` nodes."""
         sizes = sorted((abs(self._upstream(index, depth) - reached), index) for index in range(len(self.reads)) if self.reads[index])
         return [self.dataset(index) for _, index in sizes[:count]]
 
     def whole(self, reached: int, *, count: int, candidates: int) -> list[str]:
-        """The datasets, of the last so many, whose whole upstream is nearest to `reached` nodes."""
+        """Return those of the last `candidates` datasets whose whole upstream is nearest to `reached` nodes."""
         last = range(max(0, len(self.reads) - candidates), len(self.reads))
         sizes = sorted((abs(self._upstream(index, 2 * len(self.reads)) - reached), index) for index in last)
         return [self.dataset(index) for _, index in sizes[:count]]
 
     def _upstream(self, start: int, depth: int) -> int:
-        """Datasets and jobs within so many hops upstream, the start among them; two hops go from dataset to dataset."""
+        """Count the datasets and jobs within `depth` hops upstream, including the start. From dataset to dataset are two hops."""
         hops = {start: 0}
         queue = deque([start])
         jobs = 0

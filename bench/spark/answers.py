@@ -1,8 +1,8 @@
-"""One-row traces of the answers of a suite's queries: arms, cases and measures.
+"""Traces one row of the answers of a suite's queries: arms, cases and measures.
 
-The queries are run once in mode `active` and once in mode `auto`, and in mode `active` over a tenth of the data. Every round asks each
-service for one row of one of the answers. The row changes with the round, and is the same in every arm with the same data. The round also
-asks forward from a record behind such a row. Caches (opened files, kept groups) are warm, as in a running service.
+The queries are run once in mode `active` and once in mode `auto`, and in mode `active` over a tenth of the data. In every round, each
+service traces one row of one of the answers. The row changes with the round, and is the same in every arm with the same data. The round
+also traces forward from a record behind such a row. Caches (opened files, stored groups) are warm, as in a running service.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Queries = Callable[[float], tuple[Mapping[str, Path], Mapping[str, object]]]
 
 
 class TracedAnswersSuite:
-    """Percentiles over rows of all answers together, and their growth from a tenth of the data; a control that is that tenth again."""
+    """Percentiles over rows of all answers, and their growth from a tenth of the data. The control is a second tenth."""
 
     def __init__(self, name: str, scale: float, queries: Queries) -> None:
         self._scale = scale
@@ -68,14 +68,13 @@ class TracedAnswersSuite:
         )
 
     def prepare(self, folder: Path) -> None:
-        """Run the queries in each mode, and take in what they recorded."""
+        """Run the queries in each mode, and deliver their captures."""
         for mode in _MODES:
             captured(folder / mode, mode, *self._queries(self._scale))
         captured(folder / _TENTH, "active", *self._queries(self._scale / 10))
         shutil.copytree(folder / _TENTH, folder / "control", symlinks=True)
 
     def arm(self, name: str, folder: Path) -> Arm:
-        """Start a service on the arm's home."""
         answers = [{path.name for path in answers_of(folder / arm)} for arm in (*_MODES, _TENTH)]
         return _RowArm(folder / name / "home", folder / (_TENTH if name == "control" else name), set.intersection(*answers))
 
@@ -98,12 +97,11 @@ class _RowArm:
         return {SECONDS: ask(self._service.client, asked, case)[0]}
 
     def close(self) -> None:
-        """Stop the service."""
         self._service.stop()
 
 
 def ask(client: GraphQLClient, asked: Mapping[str, Any], case: str, *, empty: bool = False) -> tuple[float, dict[str, Any]]:
-    """Return the seconds of an answer, and the answer. It must be exact and hold records, except with `empty`."""
+    """Return the seconds of an answer, and the answer. It must be exact and nonempty; `empty` allows an empty one."""
     began = time.perf_counter()
     answer: dict[str, Any] = client.execute(_QUESTION, **asked, semantics=_CASES[case])["trace"]
     seconds = time.perf_counter() - began
@@ -113,7 +111,7 @@ def ask(client: GraphQLClient, asked: Mapping[str, Any], case: str, *, empty: bo
 
 
 def answers_of(folder: Path) -> dict[Path, list[tuple[Path, int]]]:
-    """The answers that have rows: the files of each that hold some, and how many."""
+    """Return the nonempty answers: the files of each with their numbers of rows."""
     found = {
         path: [(file, rows) for file in sorted(path.glob("*.parquet")) if (rows := pq.ParquetFile(file).metadata.num_rows)]
         for path in sorted((folder / "out").iterdir())
@@ -122,7 +120,7 @@ def answers_of(folder: Path) -> dict[Path, list[tuple[Path, int]]]:
 
 
 def captured(folder: Path, mode: str, tables: Mapping[str, Path], queries: Mapping[str, object]) -> None:
-    """In a process of its own: a program has one capture."""
+    """Run queries with capture, in a separate process because a program has one capture."""
     folder.mkdir()
     stated = {"mode": mode, "tables": {name: str(path) for name, path in tables.items()}, **queries}
     (folder / "queries.json").write_text(json.dumps(stated), encoding="utf-8")

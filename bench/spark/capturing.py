@@ -1,4 +1,4 @@
-"""Capture in a session for as long as a query runs: the whole of it, as `headwater.attach(spark)` starts it, and its end."""
+"""Starts capture in a session for one query, as `headwater.attach(spark)` does, and ends it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bench.spark.spool import SpoolWatch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_ROOM = 1 << 50  # bytes of the spool: nothing is delivered here, so what was counted and removed would fill it, and a capture be dropped
+_ROOM = 1 << 50  # bytes of the spool; nothing is delivered here, so a full spool would drop a capture
 
 
 @contextmanager
 def capturing(spark: SparkSession, mode: str, home: Path) -> Iterator[SpoolWatch]:
-    """Listener, rules and scribe of an application of its own, which has stated its start when this begins. No other rules rewrite.
+    """Run listener, rules and scribe of a separate application during the block. Its start is spooled before. No other rules rewrite.
 
     Raises:
         RuntimeError: capture turned itself off, or missed events of Spark.
@@ -50,7 +50,7 @@ def capturing(spark: SparkSession, mode: str, home: Path) -> Iterator[SpoolWatch
 
 @contextmanager
 def without_rules(spark: SparkSession) -> Iterator[None]:
-    """The session without anybody's optimizer rules; afterwards it has those again that it has now."""
+    """Remove all extra optimizer rules of the session during the block."""
     experimental: Any = spark._jsparkSession.experimental()  # noqa: SLF001  # PySpark has no public way to them
     rules = experimental.extraOptimizations()
     put = getattr(experimental, "extraOptimizations_$eq")

@@ -1,4 +1,4 @@
-"""The sizes in a manifest."""
+"""Counts from a manifest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def counts(manifest: Mapping[str, Any]) -> dict[str, float]:
-    """Associations (rows of boundaries), references in them, bytes spooled and bytes of what was read."""
+    """Return the number of associations (rows of boundaries), of references in them, of spooled bytes and of input bytes."""
     references = {
         boundary["boundary"]: sum(column["role"] == "ref" for column in boundary["columns"]) for boundary in manifest["boundaries"]
     }

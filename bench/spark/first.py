@@ -1,8 +1,8 @@
-"""The first trace of an answer: the service recomputes records that the queries did not write, for the first question.
+"""Measures the first trace of an answer, for which the service computes records that the queries did not write.
 
-The queries are run once in mode `auto` and once in mode `lazy`. The service is warm except for the answer. It has read the captures, and
-kept what it keeps without questions. Tables that it keeps because of a question are dropped before the next one. The warm-up round asks
-each question once, so that no background work runs later.
+The queries are run once in mode `auto` and once in mode `lazy`. The service is warm except for the answer: it has read the captures, and
+stored the tables that it stores without queries. Tables that it stores because of a query are dropped before the next one. The warm-up
+round runs each query once, so that no background work runs later.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic
 _MODES = ("auto", "lazy")
 _BUDGET_MS = 1000
 _SEMANTICS = ("influence", "witness")
-_PAUSE = 3.0  # seconds, in which a service that has something to do begins
-_MOST_REST = 60.0  # seconds, for what the service keeps after the warm-up
+_PAUSE = 3.0  # seconds after which a service has begun waiting work
+_MOST_REST = 60.0  # limit of seconds for tables that the service stores after the warm-up
 
 
 class FirstTracesSuite:
-    """The longest, and how many are beyond the trace budget; a case is the answer of a query."""
+    """The longest first trace, and the number of traces beyond the budget. A case is the answer of a query."""
 
     def __init__(self, name: str, scale: float, queries: Queries, answers: tuple[str, ...]) -> None:
         self._scale = scale
@@ -53,13 +53,12 @@ class FirstTracesSuite:
         )
 
     def prepare(self, folder: Path) -> None:
-        """Run the queries in each mode, and take in what they recorded."""
+        """Run the queries in each mode, and deliver their captures."""
         for mode in _MODES:
             captured(folder / mode, mode, *self._queries(self._scale))
         shutil.copytree(folder / "auto", folder / "control", symlinks=True)
 
     def arm(self, name: str, folder: Path) -> Arm:
-        """Start a service on the arm's home."""
         return _FirstArm(folder / name / "home", folder / ("auto" if name == "control" else name))
 
 
@@ -72,7 +71,7 @@ class _FirstArm:
         self._asked = [table for table in derived if table not in unasked]
 
     def run(self, case: str, turn: int) -> Sample:
-        """One row of an answer, once for its influence and once for a witness; the longer counts."""
+        """Trace one row of an answer, once for its influence and once for a witness. The longer time counts."""
         if case not in self._answers:
             raise RuntimeError(f"the answer of {case} has no rows: there is nothing to ask for")
         chosen = random.Random(f"{case}/{turn}")
@@ -85,18 +84,17 @@ class _FirstArm:
                 rest(_MOST_REST)
             for table in self._asked:
                 table.unlink(missing_ok=True)
-            # of few data an aggregate over nothing is an answer, too
+            # with little data, an aggregate over nothing is an answer, too
             times.append(ask(self._service.client, asked, semantics, empty=True)[0])
         longest = max(times) * 1000
         return {SECONDS: sum(times), "ms": longest, "late": float(longest > _BUDGET_MS), "asked": 1.0}
 
     def close(self) -> None:
-        """Stop the service."""
         self._service.stop()
 
 
 def _settled(tables: list[Path]) -> frozenset[Path]:
-    """Return the tables that a service keeps without questions, once it has read everything."""
+    """Return the tables that a service stores without queries, once it has read everything."""
     before: frozenset[Path] | None = None
     while (now := frozenset(table for table in tables if table.exists())) != before:
         before = now
@@ -106,7 +104,7 @@ def _settled(tables: list[Path]) -> frozenset[Path]:
 
 
 def _derived_tables(associations: Path) -> list[Path]:
-    """Where a service keeps what was left to be found again."""
+    """Return the paths of tables that the service may compute later."""
     return [
         manifest.parent / f"b{boundary['boundary']}.parquet"
         for manifest in sorted(associations.glob("*/*/manifest.json"))

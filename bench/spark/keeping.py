@@ -1,4 +1,4 @@
-"""The later cost of keeping a capture: it is compacted in a process of its own, whose processor time is counted.
+"""Measures the later cost of storing a capture: a separate process compacts it, and its processor time is counted.
 
 `python -m bench.spark.keeping MANIFEST SEGMENTS FOLDER` publishes a capture into an association store below FOLDER, as the service does,
 and prints {"kept": bytes, "cpu": seconds}.
@@ -16,14 +16,14 @@ from typing import Any
 
 from bench.results import ROOT
 
-_FEW = 1_000_000  # rows, which are kept in little more than loading takes
+_FEW = 1_000_000  # rows; storing them takes little longer than loading the modules
 
 
 def keep(manifest: Mapping[str, Any], segments: Path, folder: Path) -> tuple[float, float]:
-    """Bytes kept, and the processor seconds that it took to make them of the segments.
+    """Return the stored bytes, and the processor seconds of storing them.
 
     Raises:
-        subprocess.CalledProcessError: the capture cannot be kept; what it said is on standard error.
+        subprocess.CalledProcessError: the capture cannot be stored. Standard error has the reason.
     """
     folder.mkdir(parents=True, exist_ok=True)
     stated = folder / f"{manifest['capture']}.json"
@@ -51,7 +51,7 @@ def _main(manifest_path: str, segments: str, folder: str) -> None:
         return time.process_time() - began
 
     if sum(entry.rows for entry in manifest.segments) < _FEW:
-        publish("before")  # a service runs for long, and has loaded what it needs
+        publish("before")  # loads the modules, as a running service has
     cpu = publish("default")
     store.close()
     kept = sum(path.stat().st_size for path in (store.root / "default").glob(f"*/{manifest.capture}/*"))

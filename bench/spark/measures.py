@@ -1,4 +1,4 @@
-"""The measures of a suite over Spark: what capturing costs, in processor time, wall time, bytes and planning."""
+"""The measures of a suite with Spark: the cost of capture in processor time, wall time, bytes and planning."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ _PLANNING_MS, _PLANNING_WORST_MS = 5.0, 25.0
 
 @dataclass(frozen=True)
 class Target:
-    """The most that an arm may take of the plain one's processor time: geometric mean, worst, and by case.
+    """The limits of an arm's processor time in relation to the plain arm: geometric mean, worst, and by case.
 
-    `keeping` is the most that the service may take for the sorting, of the job's own processor time.
+    `keeping` is the limit of the service's time for sorting, in relation to the job's own processor time.
     """
 
     mean: float | None = None
     worst: float | None = None
     each: float | None = None
     keeping: float | None = None
-    to_disk: float | None = None  # milliseconds, of the slowest case
+    to_disk: float | None = None  # in milliseconds, for the slowest case
 
 
 def measures(arms: Sequence[str], cases: Sequence[str], targets: Mapping[str, Target]) -> tuple[Measure, ...]:
-    """For every capturing arm: times, of all cases and of each; and what was counted."""
+    """Return the measures of every capturing arm: times, of all cases and of each, and counts."""
     return tuple(measure for arm in arms for measure in _of_arm(arm, cases, targets.get(arm, Target())))
 
 
 def times(arm: str, cases: Sequence[str]) -> tuple[Measure, ...]:
-    """Return the times of another arm than Headwater's, without a target."""
+    """Return the time measures of an arm with another agent than Headwater, without a target."""
     return tuple(measure for quantity in (PROCESSOR, SECONDS) for measure in _times(arm, cases, quantity, Target()))
 
 

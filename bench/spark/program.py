@@ -1,4 +1,4 @@
-"""`python -m bench.spark.program FOLDER`: run the queries of FOLDER/queries.json captured into FOLDER/home, their answers in FOLDER/out.
+"""`python -m bench.spark.program FOLDER`: run the queries of FOLDER/queries.json with capture into FOLDER/home, and write to FOLDER/out.
 
 Queries are `texts` by name, or the programs of the `suite` pigmix.
 """
@@ -22,13 +22,12 @@ _PATIENCE = 600  # seconds
 
 
 def main(folder: Path) -> None:
-    """Run them."""
     import headwater
     from headwater.spark_listener.delivery.embedded import store
 
     asked = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
     spark = start(folder, tables={name: Path(path) for name, path in asked["tables"].items()})
-    atexit.register(store, folder / "home", _PATIENCE)  # runs after what `attach` registers: the last first
+    atexit.register(store, folder / "home", _PATIENCE)  # runs after the exit functions of `attach`, because the last one runs first
     headwater.attach(spark, mode=asked["mode"], home=str(folder / "home"), quiet=True)
     watch = SpoolWatch(folder / "home")
     for name, frame in _frames(spark, asked):

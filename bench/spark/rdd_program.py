@@ -1,7 +1,7 @@
-"""`python -m bench.spark.rdd_program FOLDER TEXT [PROGRAM …]`: run programs over TEXT, captured into FOLDER/home, written to FOLDER/out.
+"""`python -m bench.spark.rdd_program FOLDER TEXT [PROGRAM …]`: run RDD programs over TEXT with capture into FOLDER/home, to FOLDER/out.
 
-The programs are those of the suite `rdd`, all of them without a name, and *first lines*, which reads a little of each file. The service
-then knows the text.
+The programs are those of the suite `rdd`, all by default, and *first lines*, which reads a little of each file, so that the service
+knows the text.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ def _first_lines(lines: Any) -> Any:
 
 
 def main(folder: Path, text: str, names: Sequence[str] = ()) -> None:
-    """Run them."""
     import headwater
     from bench.suites.rdd import TEXT_PROGRAMS
     from headwater.spark_listener.delivery.embedded import store
 
     spark = start(folder, memory="2g")
-    atexit.register(store, folder / "home", _PATIENCE)  # runs after what `attach` registers: the last first
+    atexit.register(store, folder / "home", _PATIENCE)  # runs after the exit functions of `attach`, because the last one runs first
     headwater.attach(spark, mode="active", home=str(folder / "home"), quiet=True)
     watch = SpoolWatch(folder / "home")
     programs = {**TEXT_PROGRAMS, FIRST_LINES: _first_lines}

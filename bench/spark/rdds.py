@@ -1,7 +1,7 @@
-"""One warm JVM in which the runs of RDD programs, plain and captured, take turns. Measured as `turns` measures queries.
+"""Runs RDD programs in turns, plain and captured, in one warm JVM. Measured in the same way as queries (`turns`).
 
-A program makes an RDD of a context and a path; a run of it ends when the RDD is saved as text. PySpark's methods are hooked in all arms:
-in plain ones nobody listens.
+A program makes an RDD of a context and a path. Its run ends when the RDD is saved as text. PySpark's methods are hooked in all arms, but
+in plain ones nothing listens.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from bench.spark.turns import PLAIN
 from bench.suite import PROCESSOR, SECONDS, Sample
 
 Program = Callable[[Any], Any]
-_ROOM = 1 << 50  # bytes of the spool: nothing is delivered here
+_ROOM = 1 << 50  # bytes of the spool; nothing is delivered here
 _HEARD_MS = 60_000
 _PYTHON = "python"
 
 
 class RddTurns:
-    """`programs` make the RDD of each case. An arm is a plain one, a mode of capture, or `python`: active without the loops in C."""
+    """The runs of RDD programs. An arm is a plain one, a mode of capture, or `python`: active without the loops in C."""
 
     def __init__(self, folder: Path, programs: Mapping[str, Program], *, memory: str = "2g") -> None:
         from pyspark import RDD, SparkContext
@@ -56,7 +56,7 @@ class RddTurns:
         """Run a program.
 
         Raises:
-            RuntimeError: its records were not captured, so that the figures would compare plain with plain.
+            RuntimeError: its records were not captured, so the figures would compare plain with plain.
         """
         if arm in PLAIN:
             return self._timed(case, None)
@@ -80,7 +80,7 @@ class RddTurns:
             shutil.rmtree(home / "spool", ignore_errors=True)
 
     def close(self) -> None:
-        """End the session; its JVM ends with the process."""
+        """End the session. Its JVM ends with the process."""
         self.spark.stop()
 
     @contextmanager
@@ -119,13 +119,12 @@ class RddTurns:
         bus.waitUntilEmpty(_HEARD_MS)
         if watch is not None:
             self._manifests = watch.until_run_ends()
-            while not self._manifests:  # what a sort looks at before it is a run of its own
+            while not self._manifests:  # the sampling of a sort is a run of its own
                 self._manifests = watch.until_run_ends()
-        after = self._processes.cpu_seconds() - returned - (time.thread_time() - watching)  # but for this thread, which only watches
+        after = self._processes.cpu_seconds() - returned - (time.thread_time() - watching)  # without this thread, which only watches
         return {SECONDS: seconds, PROCESSOR: returned - before + after}
 
     def _save(self, rdd: Any, target: str) -> None:
-        """As the agent does it, around the program's call."""
         from headwater.spark_listener.rdd import SavedRDD, mark_jobs
 
         if self._application is None:
@@ -142,7 +141,7 @@ class RddTurns:
 
 @contextmanager
 def _loops(*, in_c: bool) -> Iterator[None]:
-    """Have workers use the loops in C, or those in Python: what is shipped to them says which."""
+    """Let workers use the loops in C or in Python. The code that is sent to them contains the choice."""
     from headwater.spark_listener.rdd_records import _taps, blocks, starts  # noqa: F401  # where they are not compiled, this fails
 
     starts.COMPILED = blocks.COMPILED = in_c

@@ -1,4 +1,4 @@
-"""OpenLineage's own integration for Spark for comparison: its jar, and its listener for as long as a query runs."""
+"""OpenLineage's own Spark integration for comparison: its jar, and its listener for one query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
 
 def reference_jar() -> Path:
-    """The jar of the integration, fetched by Maven unless it is there."""
+    """Return the jar of the integration. Maven fetches it if it is missing."""
     folder = ROOT / ".tools" / "reference"
     jar = folder / f"openlineage-spark_2.13-{VERSION}.jar"
     if not jar.is_file():
@@ -30,10 +30,10 @@ def reference_jar() -> Path:
 
 @contextmanager
 def listening(spark: SparkSession, events: Path) -> Iterator[None]:
-    """The integration listens, and writes its events to a file as they come; afterwards it is gone.
+    """Let the integration write its events to a file during the block.
 
     Raises:
-        RuntimeError: it wrote nothing, so that the figures would compare plain with plain.
+        RuntimeError: it wrote nothing, so the figures would compare plain with plain.
     """
     context = spark.sparkContext._jsc.sc()  # noqa: SLF001  # PySpark has no public way
     before = events.stat().st_size if events.exists() else 0
@@ -49,10 +49,10 @@ def listening(spark: SparkSession, events: Path) -> Iterator[None]:
 
 
 def _new(spark: SparkSession, events: Path) -> Any:
-    """A listener with settings of its own: our agent would take those of the session for a backend that it is to send events to."""
+    """Return a listener with its own settings, because Headwater's agent would treat settings of the session as a backend."""
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  # as above
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    loader.addURL(jvm.java.net.URI(reference_jar().as_uri()).toURL())  # again does no harm
+    loader.addURL(jvm.java.net.URI(reference_jar().as_uri()).toURL())  # repeated calls are harmless
     conf = spark.sparkContext._jsc.sc().getConf()  # noqa: SLF001  # a copy
     conf.set("spark.openlineage.transport.type", "file").set("spark.openlineage.transport.location", str(events))
     arguments = jvm.java.util.ArrayList()

@@ -1,4 +1,4 @@
-"""The Spark session of an arm: two threads, as the machine that the figures are for has two cores."""
+"""The Spark session of an arm, with two threads, because the figures are for a machine with two cores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Options of a JVM that runs each query a few times: the second compiler and collectors in parallel would cost more than they earn back.
+# Options of a JVM that runs each query a few times. The second compiler and parallel collectors would cost more than they save.
 # Without that compiler Java keeps too little room for code.
 BRIEFLY = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 _CONF = {
@@ -25,11 +25,11 @@ _CONF = {
 def start(
     folder: Path, *, memory: str = "3g", tables: Mapping[str, Path] | None = None, java: str = "", conf: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session whose scratch is `folder`, with the tables as views; `java` are more options of its JVM, `conf` more settings of Spark."""
+    """Start a session with the tables as views. `folder` is scratch space, `java` and `conf` are options of the JVM and of Spark."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    # The heap has its size from the start: growing it would cost whichever arm comes first.
+    # The heap has a fixed size, because growth would slow the first arm.
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-memory {memory} --driver-java-options '-Xms{memory} {java}' pyspark-shell"
     builder = SparkSession.builder.master("local[2]").appName("bench").config("spark.local.dir", str(folder / "local"))
     for key, value in (_CONF | {"spark.sql.warehouse.dir": str(folder / "warehouse")} | dict(conf or {})).items():
@@ -40,12 +40,12 @@ def start(
 
 
 def register(spark: SparkSession, tables: Mapping[str, Path]) -> None:
-    """Make each table, a folder of Parquet files, a view of the session."""
+    """Register each table, a folder of Parquet files, as a view of the session."""
     for name, path in tables.items():
         spark.read.parquet(str(path)).createOrReplaceTempView(name)
 
 
 def with_distinct_names(frame: DataFrame) -> DataFrame:
-    """The frame, its columns named c0, c1, … where two have one name: a file cannot hold those."""
+    """Rename the columns to c0, c1, … if two have the same name, because a file cannot have such columns."""
     names = [name.lower() for name in frame.columns]
     return frame if len(set(names)) == len(names) else frame.toDF(*(f"c{number}" for number in range(len(names))))

@@ -1,4 +1,4 @@
-"""Watches the spool of this process's application: which captures and runs it holds, as they come."""
+"""Watches the spool of this process's application for captures and ends of runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SpoolWatch:
         """Wait until the start of the application is spooled.
 
         Raises:
-            TimeoutError: it was not: capture did not start.
+            TimeoutError: capture did not start.
         """
         until = time.monotonic() + timeout
         while time.monotonic() < until:
@@ -36,10 +36,10 @@ class SpoolWatch:
         raise TimeoutError(f"no application started in {self._spool} within {timeout:.0f} s")
 
     def until_run_ends(self, timeout: float = 60.0) -> list[Mapping[str, Any]]:
-        """Wait until the end of a run is spooled; the manifests that came since the last call.
+        """Wait until the end of a run is spooled. Returns the manifests that arrived since the last call.
 
         Raises:
-            TimeoutError: no run ended: nothing is captured here.
+            TimeoutError: no run ended, so nothing is captured.
         """
         manifests: list[Mapping[str, Any]] = []
         until = time.monotonic() + timeout
@@ -56,12 +56,11 @@ class SpoolWatch:
         raise TimeoutError(f"no run ended in {self._spool} within {timeout:.0f} s: is capture on?")
 
     def milliseconds_to_disk(self) -> float:
-        """Time from the end of the last awaited query, by Spark's clock, to the write of its event in the log."""
+        """Return the time from the end of the last awaited query, by Spark's clock, to the write of its event."""
         written = (self._application() / "log").stat().st_mtime
         return 1000 * max(0.0, written - datetime.fromisoformat(self._ended).timestamp())
 
     def segments(self, capture: str) -> Path:
-        """The folder of a capture's segments."""
         return self._application() / "segments" / capture
 
     def _new(self) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""One warm JVM in which the runs of a suite's queries, plain and captured, take turns.
+"""Runs the queries of a suite in turns, plain and captured, in one warm JVM.
 
-A run's wall time ends when its results are written. Its processor time is that of all processes until nothing of the query is left to do:
-Spark's listeners have heard of it and, where it is captured, its end is in the spool.
+A run's wall time ends when its results are written. Its processor time is that of all processes until all work for the query is done:
+Spark's listeners have received its events and, if it is captured, its end is in the spool.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
     from bench.spark.spool import SpoolWatch
 
-# Makes the DataFrame, or the several, that a case writes.
+# Returns the DataFrame or DataFrames that a case writes.
 Program = Callable[["SparkSession"], "DataFrame | tuple[DataFrame, ...]"]
 
 PLAIN = ("plain", "control")
 CAPTURING = ("coarse", "lazy", "active", "auto")
-REFERENCE = "reference"  # OpenLineage's own integration in the place of ours
+REFERENCE = "reference"  # OpenLineage's own integration instead of Headwater
 _HEARD_MS = 60_000
 
 
 class SparkTurns:
-    """`programs` make the DataFrame of each case, lazily, over the `tables`. An arm is a plain one, a mode of capture or the reference.
+    """The runs of queries. `programs` make the lazy DataFrame of each case. An arm is plain, a mode of capture or the reference.
 
-    With a `layout` (bench/truth/layouts.py), tables and answers lie as that says; else they are Parquet of this machine.
+    With a `layout` (bench/truth/layouts.py), tables and answers have its format and place, else they are local Parquet files.
     """
 
     def __init__(
@@ -57,7 +57,8 @@ class SparkTurns:
         if self._layout is None:
             self.spark = start(self._folder, memory=memory, tables=tables)
         else:
-            conf = {name: value for name, value in self._layout.conf.items() if not name.startswith("spark.sql.files.")}  # splits as usual
+            # Splits have their usual sizes.
+            conf = {name: value for name, value in self._layout.conf.items() if not name.startswith("spark.sql.files.")}
             self.spark = start(self._folder, memory=memory, java=f"-Dderby.system.home={self._folder}", conf=conf)
             self._layout.prepared(self.spark, tables)
             self._layout.register(self.spark)
@@ -65,10 +66,10 @@ class SparkTurns:
         self._kept: set[tuple[str, str]] = set()
 
     def run(self, arm: str, case: str, turn: int) -> Sample:
-        """Run a query. Its text is parsed, its plan made and its result written within the time.
+        """Run a query. Parsing, planning and writing the result are within the time.
 
         Raises:
-            RuntimeError: the query was not captured, so that the figures would compare plain with plain.
+            RuntimeError: the query was not captured, so the figures would compare plain with plain.
         """
         if self._layout is not None:
             for number, frame in enumerate(self._frames(case)):
@@ -88,10 +89,10 @@ class SparkTurns:
                     sample |= self._counted(arm, case, turn, manifests, watch)
                 return sample
         finally:
-            shutil.rmtree(home / "spool", ignore_errors=True)  # the home itself stays: what is noted in it once is known
+            shutil.rmtree(home / "spool", ignore_errors=True)  # the home itself stays with its records of earlier runs
 
     def close(self) -> None:
-        """End the session; its JVM ends with the process."""
+        """End the session. Its JVM ends with the process."""
         self.spark.stop()
 
     def _timed(self, case: str, watch: SpoolWatch | None) -> tuple[dict[str, float], list[Mapping[str, Any]]]:
@@ -110,11 +111,11 @@ class SparkTurns:
         returned, watching = self._processes.cpu_seconds(), time.thread_time()
         bus.waitUntilEmpty(_HEARD_MS)
         manifests = [manifest for _ in frames for manifest in watch.until_run_ends()] if watch else []
-        after = self._processes.cpu_seconds() - returned - (time.thread_time() - watching)  # but for this thread, which only watches
+        after = self._processes.cpu_seconds() - returned - (time.thread_time() - watching)  # without this thread, which only watches
         return {SECONDS: seconds, PROCESSOR: returned - before + after, "cpu_seconds_after": after}, manifests
 
     def _frames(self, case: str) -> tuple[DataFrame, ...]:
-        """Return the frames that a case writes, with column names that its format accepts."""
+        """Return the DataFrames that a case writes, with column names that its format accepts."""
         made = self._programs[case](self.spark)
         frames = made if isinstance(made, tuple) else (made,)
         return tuple(with_distinct_names(frame) if self._layout is None else named(frame) for frame in frames)
@@ -129,7 +130,7 @@ class SparkTurns:
             one |= {name: float(manifest["cost"][name]) for name in ("planning_ms", "tasks_ms")}
             if captured:
                 one |= counts(manifest)
-                if turn >= 0 and (arm, case) not in self._kept:  # once is enough: the same records give the same bytes
+                if turn >= 0 and (arm, case) not in self._kept:  # once is enough, because the same records give the same bytes
                     folder = self._folder / "kept"
                     one["kept_bytes"], one["keeping_cpu_seconds"] = keeping.keep(manifest, watch.segments(manifest["capture"]), folder)
                     shutil.rmtree(folder)

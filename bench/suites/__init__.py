@@ -1,1 +1,1 @@
-"""One module a suite; each has `suite()`."""
+"""The suites, one module each, with the function `suite()`."""

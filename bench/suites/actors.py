@@ -19,12 +19,12 @@ from tempfile import mkdtemp
 from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic, Suite
 
 _WORDS, _SENT, _TERMS, _GROUP = 1_000_000, 4_000_000, 8_000, 16
-_CALL_NS, _INTAKE_NS = 1_000.0, 1_000.0  # a microsecond a call; a million associations a second on one core
+_CALL_NS, _INTAKE_NS = 1_000.0, 1_000.0  # nanoseconds for a call, and for an association on one core
 _KEPT_SECONDS = 600
 
 
 class ActorsSuite:
-    """The control is a second arm that does the same."""
+    """The suite of the actors. The control is a second arm with the same work."""
 
     def __init__(self, scale: float) -> None:
         self._scale = scale
@@ -46,10 +46,9 @@ class ActorsSuite:
         )
 
     def prepare(self, folder: Path) -> None:
-        """There is nothing to share."""
+        """Do nothing, because arms share no input."""
 
     def arm(self, name: str, folder: Path) -> Arm:
-        """A service, and a text."""
         return _ActorsArm(folder / name, self._scale)
 
 
@@ -77,7 +76,6 @@ class _ActorsArm:
         return self._calls(case)
 
     def close(self) -> None:
-        """End the service."""
         self._service.stop()
 
     def _calls(self, case: str) -> Sample:
@@ -109,7 +107,7 @@ class _ActorsArm:
         return {SECONDS: captured / 1e9, **found}
 
     def _intake(self, turn: int) -> Sample:
-        """Each turn sends to streams of its own."""
+        """Send associations to the service. Each turn uses new streams."""
         from headwater.capture import Session
 
         with Session(f"bench{turn}", home=mkdtemp(dir=self._folder), exit_wait=0) as session:
@@ -139,7 +137,6 @@ class _ActorsArm:
 
 
 def _deliver(home: Path, url: str, key: str) -> None:
-    """Send a service what a session left in its spool."""
     from headwater.spark_listener.delivery.sender import Sender
 
     sender = Sender(url, key, home / "spool")
@@ -180,5 +177,4 @@ def _measure(name: str, case: str, quantity: str, per: str, target: float | None
 
 
 def suite(scale: float | None = None) -> Suite:
-    """The suite, whole unless another size is asked for."""
     return ActorsSuite(scale or 1)

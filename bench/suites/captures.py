@@ -37,7 +37,7 @@ _TRACES = ("backward", "backward to a source", "backward to a shared table", "fo
 
 
 class CapturesSuite:
-    """Three sizes in one process; the control is a second one."""
+    """Three sizes in one process. The control is a second arm with the same work."""
 
     def __init__(self, sizes: tuple[int, ...]) -> None:
         least, most = sizes[0], sizes[-1]
@@ -90,13 +90,12 @@ class CapturesSuite:
         )
 
     def prepare(self, folder: Path) -> None:
-        """Make the homes if they do not exist, and a folder for temporary files."""
         (folder / _BESIDE).mkdir()
         for size in self._sizes:
             captures.home_of(size)
 
     def arm(self, name: str, folder: Path) -> Arm:
-        """Open all homes. The first arm also starts services on them, and processes whose memory is looked at."""
+        """Open all homes. The first arm also starts services on them, and processes whose memory is measured."""
         return _TracesArm(self._sizes, folder, is_measured=name == self.plan.baseline)
 
 
@@ -140,7 +139,6 @@ class _TracesArm:
         return {SECONDS: total / 1000, **sample, **(self._constant if case == "publishing" else {})}
 
     def close(self) -> None:
-        """Close the stores."""
         for home in self._homes.values():
             home.close()
         self._loop.close()
@@ -150,7 +148,7 @@ class _TracesArm:
 
 
 class Home:
-    """A home that questions are put to; `wait` runs a coroutine to its end."""
+    """A home to query. `wait` runs a coroutine to its end."""
 
     def __init__(self, folder: Path, wait: Any, *, index_bytes: int = _INDEX_BYTES) -> None:
         from headwater.graph.index import IndexedStore, open_indexed
@@ -166,7 +164,7 @@ class Home:
         self._published = ""
 
     def ask(self, case: str, turn: int) -> None:
-        """Put a question about one record; each turn about another."""
+        """Trace one record. Each turn traces another one."""
         from headwater.backend.home.settings import DEFAULT_TENANT
         from headwater.graph.trace import TraceRequest, trace
 
@@ -185,7 +183,7 @@ class Home:
             raise RuntimeError(f"{case} at {self._records.root}: {answer}")
 
     def publish(self, scratch: Path) -> float:
-        """Publish a new capture of the asked pipeline's first job; the milliseconds that its files alone take to be written."""
+        """Publish a new capture of the traced pipeline's first job. Returns the milliseconds of writing its files only."""
         from headwater.backend.home.settings import DEFAULT_TENANT
         from headwater.graph.associations import Manifest
         from headwater.graph.records.atomic_files import write_durably
@@ -208,19 +206,18 @@ class Home:
         return 1000 * (time.perf_counter() - began)
 
     def strike(self) -> None:
-        """Take the published capture back."""
+        """Remove the published capture."""
         from headwater.backend.home.settings import DEFAULT_TENANT
 
         self._records.drop(DEFAULT_TENANT, self._published)
 
     def close(self) -> None:
-        """Close what is open."""
         self._wait(self._graph.close())
         self._records.close()
 
 
 def _start(home: Path) -> tuple[float, float]:
-    """Seconds until a new service on a home answers, and of processor time that it has used by then."""
+    """Return the seconds until a new service on a home answers, and its processor time until then."""
     from bench.service import Service
 
     began = time.perf_counter()
@@ -233,7 +230,7 @@ def _start(home: Path) -> tuple[float, float]:
 
 
 def _memory(size: int) -> float:
-    """Megabytes that a process takes at most which opens a home and puts all questions to it, again and again."""
+    """Return the peak memory in megabytes of a process that opens a home and runs all queries repeatedly."""
     done = subprocess.run([sys.executable, "-m", "bench.suites.captures", str(size)], check=True, capture_output=True, text=True)
     return float(json.loads(done.stdout.splitlines()[-1])["megabytes"])
 
@@ -251,7 +248,6 @@ def _asked(size: int) -> Mapping[str, float]:
 
 
 def suite(scale: float | None = None) -> Suite:
-    """The suite; at a scale of 0.05 with 10, 500 and 10,000 captures."""
     return CapturesSuite(_SIZES if scale is None else tuple(sorted({max(10, round(size * scale)) for size in _SIZES})))
 
 

@@ -1,4 +1,4 @@
-"""How long the first trace of an answer of TPC-H takes at a service that nobody asked about it before, at scale factor 1 (`--scale`)."""
+"""Measures the first trace of an answer of TPC-H at a warm service, at scale factor 1 (`--scale`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from bench.suites.trace_tpch import SCALE, queries
 
 
 def suite(scale: float | None = None) -> Suite:
-    """The suite, at scale factor 1 unless another is asked for."""
     chosen = scale or SCALE
     name = "first_tpch" if chosen == SCALE else f"first_tpch-sf{chosen:g}"
     return FirstTracesSuite(name, chosen, queries, tuple(f"q{number}" for number in range(1, 23)))

@@ -1,11 +1,11 @@
-"""Time of answers and writes of the graph stores, in a generated lake of a million nodes and three million edges (`--scale`: nodes).
+"""Measures answers and writes of the graph stores, in a generated lake of a million nodes and three million edges (`--scale`: nodes).
 
 *six hops*: `reach` upstream of a dataset, about 1,200 nodes with their names, edges and properties; another dataset each round, the same
-in every arm. The same question to a lake of a tenth of the size, with as many nodes in the answer, gives the growth. *view*: everything
+in every arm. The same query to a lake of a tenth of the size, with as many nodes in the answer, gives the growth. *view*: everything
 upstream of a dataset, about 50,000 nodes, with jobs zoomed to their pipelines and all but some 2,000 nodes masked by name. *events*:
-projecting the events of a TPC-DS run into an empty graph, in groups as the service does. The lakes are made once, and kept. Both stores
-have the index of a service, which is read before the first round. Its time and memory are counted. Before each question the machine may
-come to rest, two seconds at most (`bench.rest`): a Neo4j server works on after the writes and deletions of the other arm.
+projecting the events of a TPC-DS run into an empty graph, in groups as the service does. The lakes are made once, and cached. Both stores
+have the index of a service, which is read before the first round. Its time and memory are measured. Before each query the machine may
+become idle for two seconds at most (`bench.rest`), because a Neo4j server continues to work after writes and deletions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MASKED = Mask(MaskBy.NAME, _SHOWN, negated=True)
 
 
 class GraphSuite:
-    """Both stores in one run; the control is a second SQLite arm."""
+    """Both stores in one run. The control is a second SQLite arm."""
 
     def __init__(self, nodes: int) -> None:
         self._nodes = nodes
@@ -57,23 +57,22 @@ class GraphSuite:
         )
 
     def prepare(self, folder: Path) -> None:
-        """Nothing: an arm makes what it needs where it is not there yet, before the first round."""
+        """Do nothing, because each arm makes missing lakes before the first round."""
 
     def arm(self, name: str, folder: Path) -> Arm:
-        """Open the stores of both sizes."""
         return _StoreArm(name, folder, [self._nodes, self._nodes // 10])
 
 
 class _StoreArm:
-    """A store of each size. Servers of Neo4j are started by the arm, and end with it."""
+    """A store of each size. The arm starts the servers of Neo4j and ends them."""
 
     def __init__(self, name: str, folder: Path, sizes: Sequence[int]) -> None:
-        self._full = sizes[0] >= _NODES  # a small lake has no so large lineages; then growth says nothing
+        self._full = sizes[0] >= _NODES  # a small lake has no lineage of this size, and its growth means nothing
         settle()  # as the service does
         self._loop = asyncio.new_event_loop()
         self._servers = []
         self._lakes: list[tuple[GraphStore, list[str]]] = []
-        self._index: list[tuple[float, float]] = []  # seconds and megabytes
+        self._index: list[tuple[float, float]] = []  # in seconds and megabytes
         for nodes in sizes:
             if name == "neo4j":
                 store, server = started(neo4j_lake(nodes), index_bytes=_INDEX_BYTES)
@@ -109,7 +108,7 @@ class _StoreArm:
             raise RuntimeError(
                 f"six hops upstream of {at} and {there} are {reached} and {others} nodes: the figures would be of another size"
             )
-        # The processor time is this process's: all of an embedded store's, the driver's of a server's.
+        # The processor time of this process: of an embedded store, or of the driver of a server.
         return {
             SECONDS: seconds,
             "milliseconds": 1000 * seconds,
@@ -121,7 +120,6 @@ class _StoreArm:
         }
 
     def close(self) -> None:
-        """Close the stores and end the servers."""
         for store in {store for store, _ in self._lakes} | {self._empty}:
             self._wait(store.close())
         for server in self._servers:
@@ -143,7 +141,7 @@ class _StoreArm:
         return time.perf_counter() - began, len(found.nodes)
 
     async def _view(self, focus: str) -> Sample:
-        """The view with its first page, which holds all of it."""
+        """Compute the view with its first page, which contains all of it."""
         request = ViewRequest(
             focus=(focus,),
             direction=Direction.UPSTREAM,
@@ -168,9 +166,9 @@ class _StoreArm:
         }
 
     def _project(self, turn: int) -> Sample:
-        """Every tenth of the rounds projects all events into a graph of its own; the others, which would only repeat it, a third of them.
+        """Project all events into a new graph in every tenth round, and a third of them in other rounds.
 
-        Each round they are of another job: what projection remembers of an event must not be that of the round before.
+        Each round uses another job, so that projection cannot reuse cached results of the round before.
         """
         from headwater.backend.projection import event_stamp, fold, project_event
         from headwater.backend.projector.projector import BATCH
@@ -227,5 +225,4 @@ def _measures(arm: str, hops: float, seen: float, event: float, growth: float) -
 
 
 def suite(scale: float | None = None) -> Suite:
-    """The suite, of a million nodes unless another number is asked for."""
     return GraphSuite(int(scale or _NODES))

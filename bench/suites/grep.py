@@ -1,4 +1,4 @@
-"""Grep as a DataFrame program, over 0.5 and 2 GB of text: captured against plain. About one line in a hundred is kept."""
+"""Grep as a DataFrame program, over 0.5 and 2 GB of text, captured against plain. About one line in a hundred matches."""
 
 from __future__ import annotations
 
@@ -19,5 +19,4 @@ def _lines(spark: SparkSession, path: str) -> DataFrame:
 
 
 def suite(scale: float | None = None) -> PairedSuite:
-    """The suite."""
     return TextSuite("grep", scale or 1.0, _lines, Target(each=1.03))

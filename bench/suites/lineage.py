@@ -1,7 +1,7 @@
-"""Time of `headwater.lineage(frame)` in a running session, over TPC-H at scale factor 1 (`--scale`).
+"""Measures `headwater.lineage(frame)` in a running session, over TPC-H at scale factor 1 (`--scale`).
 
-Each frame is computed once with capture, untimed. A case asks for the records of one source behind one row of it, and counts them or
-reads them whole (into Spark's sink that forgets them). Its time is the wait of the user of a notebook.
+Each DataFrame is computed once with capture, untimed. A case requests the records of one source behind one row of it, and counts or
+reads them (into Spark's noop sink). Its time is the wait of the user of a notebook.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _READS = ("count", "records")
 
 @dataclass(frozen=True)
 class _Asked:
-    """A query of TPC-H, or a text; the columns that tell a row of its answer; and the source that is asked for."""
+    """A query of TPC-H or a text, the columns that identify a row of its answer, and the requested source."""
 
     query: str
     by: tuple[str, ...]
@@ -44,7 +44,7 @@ _FRAMES = {
 
 
 class LineageSuite:
-    """The median wait for each frame; a control that does the same."""
+    """The median wait for each DataFrame, with a control that does the same work."""
 
     def __init__(self, name: str, scale: float) -> None:
         self._scale = scale
@@ -61,11 +61,9 @@ class LineageSuite:
         )
 
     def prepare(self, folder: Path) -> None:  # noqa: ARG002  # the tables are kept elsewhere
-        """Make the tables."""
         queries(self._scale)
 
     def arm(self, name: str, folder: Path) -> Arm:
-        """Start a session, and compute each frame."""
         return _SessionArm(folder / name, self._scale)
 
 
@@ -85,7 +83,6 @@ class _SessionArm:
             self._asked[name] = (made, _condition(made.rows, asked.by), str(tables[asked.source]))
 
     def run(self, case: str, turn: int) -> Sample:  # noqa: ARG002  # every turn asks the same
-        """Ask, and read what came."""
         name, _, read = case.rpartition(", ")
         made, where, source = self._asked[name]
         began = time.perf_counter()
@@ -101,7 +98,6 @@ class _SessionArm:
         return {SECONDS: seconds}
 
     def close(self) -> None:
-        """End the session."""
         self._spark.stop()
 
 
@@ -114,6 +110,5 @@ def _condition(rows: DataFrame, by: tuple[str, ...]) -> str:
 
 
 def suite(scale: float | None = None) -> Suite:
-    """The suite, at scale factor 1 unless another is asked for."""
     chosen = scale or SCALE
     return LineageSuite("lineage" if chosen == SCALE else f"lineage-sf{chosen:g}", chosen)

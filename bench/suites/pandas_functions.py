@@ -1,4 +1,4 @@
-"""Functions in pandas and Arrow over 10 million rows in 10,000 groups: what capturing them costs."""
+"""Measures the capture of functions in pandas and Arrow over 10 million rows in 10,000 groups."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _PROGRAMS = {"applyInPandas": _apply_in_pandas, "applyInArrow": _apply_in_arrow,
 
 
 class _PandasSuite:
-    """See the module's docstring. `scale` is a share of the rows, for trying out."""
+    """The suite. `scale` is a share of the rows, for trials."""
 
     def __init__(self, scale: float) -> None:
         self._rows = int(_ROWS * scale)
@@ -70,11 +70,9 @@ class _PandasSuite:
         )
 
     def prepare(self, folder: Path) -> None:  # noqa: ARG002  # what it makes is kept for the next run
-        """Have the rows made, if they are not there."""
         numbers(self._rows)
 
     def turns(self, folder: Path) -> Turns:
-        """Start a JVM."""
         return SparkTurns(folder, {case: self._over(program) for case, program in _PROGRAMS.items()}, {})
 
     def _over(self, program: Callable[[SparkSession, str], DataFrame]) -> Callable[[SparkSession], DataFrame]:
@@ -83,5 +81,4 @@ class _PandasSuite:
 
 
 def suite(scale: float | None = None) -> PairedSuite:
-    """The suite."""
     return _PandasSuite(scale or 1.0)

@@ -1,6 +1,6 @@
-"""PigMix L1 to L17 as DataFrame programs, over 250,000 page views (`--scale 1`: a million): captured against plain.
+"""PigMix L1 to L17 as DataFrame programs, over 250,000 page views (`--scale 1`: a million), captured against plain.
 
-Each program does what Pig's script of that number does; L12 stores three results, as there.
+Each program does the same as Pig's script of that number. L12 stores three results, like the script.
 """
 
 from __future__ import annotations
@@ -143,8 +143,6 @@ PROGRAMS: dict[str, Program] = {name: _program(script) for name, script in _SCRI
 
 
 class PigMixSuite:
-    """Seventeen programs."""
-
     def __init__(self, scale: float) -> None:
         self._scale = scale
         self.plan = Plan(
@@ -160,14 +158,11 @@ class PigMixSuite:
         )
 
     def prepare(self, folder: Path) -> None:  # noqa: ARG002  # what it makes is kept for the next run
-        """Have the tables made, if they are not there."""
         pigmix(self._scale)
 
     def turns(self, folder: Path) -> Turns:
-        """Start a JVM."""
         return SparkTurns(folder, PROGRAMS, pigmix(self._scale))
 
 
 def suite(scale: float | None = None) -> PairedSuite:
-    """The suite, over a quarter of a million page views unless another scale is asked for."""
     return PigMixSuite(scale or _SCALE)

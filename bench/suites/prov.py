@@ -1,7 +1,7 @@
-"""Time and memory of a PROV export of a million derivations: `headwater export prov`, as a user types it.
+"""Measures a PROV export of a million derivations: time and memory of `headwater export prov`.
 
-One capture is made by hand, without Spark: a job that read a Parquet file of a million records and wrote a row a key. It goes into a home
-through the ordinary intake. A case is the export of one record trace in one notation, in a process of its own, whose peak memory the
+One capture is made by hand, without Spark: a job that read a Parquet file of a million records and wrote a row per key. It is sent to a
+home through the ordinary intake. A case is the export of one record trace in one notation, in a separate process, whose peak memory the
 kernel reports. A derivation is one (written row, read record) pair. The derivations in the document are counted after the clock has
 stopped.
 """
@@ -60,12 +60,10 @@ class ProvSuite:
         )  # fmt: skip
 
     def prepare(self, folder: Path) -> None:
-        """Make the data, the capture and the home that holds it."""
         manifest, segments = capture(folder / "data", self._records)
         asyncio.run(take_in(folder / "home", manifest, segments))
 
     def arm(self, name: str, folder: Path) -> Arm:
-        """Both arms export from the same home."""
         return _ExportArm(folder, name, self._records)
 
 
@@ -84,18 +82,17 @@ class _ExportArm:
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         found = _count(self._output, mark) if process.returncode == 0 else 0
-        # One of the run's blocks derives from the other, besides.
+        # In addition, one of the run's blocks derives from the other.
         if found < self._records:
             raise RuntimeError(f"{case}: exit code {process.returncode}, and {found} derivations of {self._records}")
         return {SECONDS: seconds, _MEMORY: usage.ru_maxrss / 1024, "bytes": float(self._output.stat().st_size)}
 
     def close(self) -> None:
-        """Remove the document."""
         self._output.unlink(missing_ok=True)
 
 
 def capture(folder: Path, records: int) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The manifest of a job that counted `records` rows by key, and its segments; its files are in `folder`."""
+    """Return the manifest of a job that counted `records` rows by key, and its segments. Its files are in `folder`."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -161,7 +158,6 @@ def capture(folder: Path, records: int) -> tuple[dict[str, Any], dict[str, bytes
 
 
 async def take_in(home: Path, manifest: dict[str, Any], segments: Mapping[str, bytes]) -> None:
-    """Put a capture into a home, as delivery does."""
     from hashlib import sha256
 
     from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
@@ -188,5 +184,4 @@ def _count(path: Path, mark: bytes) -> int:
 
 
 def suite(scale: float | None = None) -> Suite:
-    """The suite; at a scale of 0.1 with a tenth of the derivations."""
     return ProvSuite(max(_KEYS, round(1_000_000 * (1.0 if scale is None else scale))))

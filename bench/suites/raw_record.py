@@ -1,4 +1,4 @@
-"""Time to read one line of 5 GB of text by its number at a warm service, and its growth from a tenth of the text."""
+"""Measures reading one line of 5 GB of text by its number at a warm service, and the growth from a tenth of the text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,5 @@ _SIZE = 5.0  # GB
 
 
 def suite(scale: float | None = None) -> Suite:
-    """The suite; `scale` is a share of its size."""
     name = "raw_record" if scale in (None, 1) else f"raw_record-{scale:g}"
     return TraceRddSuite(name, _SIZE * (scale or 1.0), cases=("raw record",), programs=(FIRST_LINES,))

@@ -1,9 +1,9 @@
 """RDD programs, captured against plain: grep and word count over 0.25 and 0.5 GB of text of 8,000 terms, and three scripts of PigMix.
 
-Grep keeps four lines in a thousand. The scripts of PigMix run over 200,000 page views as text. L2 joins a large table with a small one,
+Grep matches four lines in a thousand. The scripts of PigMix run over 200,000 page views as text. L2 joins a large table with a small one,
 L6 sums by a key of four fields that few records share, and L7 takes whole groups. `--scale` is a share of the sizes.
 
-Arms: `active`, `auto`, and `python`: active, with the loops in Python in the place of those in C.
+Arms: `active`, `auto`, and `python`: active, with the loops in Python instead of C.
 """
 
 from __future__ import annotations
@@ -55,13 +55,11 @@ def _l7(views: Any) -> Any:
 
 TEXT_PROGRAMS = {"word count": _words, "grep": _grep}
 
-# The most that each may take of the plain one's processor time, and of the input's bytes.
+# Limits of each program's processor time in relation to the plain arm, and of its bytes in relation to the input.
 _TARGETS = {"word count": (1.15, 0.25), "grep": (1.05, 0.10), "PigMix": (1.15, 0.10)}
 
 
 class RddSuite:
-    """Cases are named by program and size."""
-
     def __init__(self, scale: float) -> None:
         self._scale = scale
         texts = {f"{name} {size} GB" for name in TEXT_PROGRAMS for size in _SIZES}
@@ -79,11 +77,9 @@ class RddSuite:
         self.plan = replace(self.plan, measures=tuple(measure for name in _TARGETS for measure in self._measures(name)))
 
     def prepare(self, folder: Path) -> None:  # noqa: ARG002  # what it makes is kept for the next run
-        """Have the text made, if it is not there."""
         self._programs()
 
     def turns(self, folder: Path) -> Turns:
-        """Start a JVM."""
         return RddTurns(folder, self._programs())
 
     def _measures(self, name: str) -> list[Measure]:
@@ -113,5 +109,4 @@ def _over(make: Callable[..., Any], *paths: str) -> Program:
 
 
 def suite(scale: float | None = None) -> PairedSuite:
-    """The suite."""
     return RddSuite(scale or 1.0)

@@ -1,12 +1,12 @@
-"""The load that a service bears: intake, start after a kill, time of a view, and memory.
+"""Measures a service under load: intake, start after a kill, time of a view, and memory.
 
-*intake* sends 4,000 events over 50 connections, one a request, each its own run, to a service that projects them meanwhile. An answer
-comes when the event is on the disk. *batches* sends as many with 20 a request. *start* kills a service (SIGKILL) whose log has a million
-events during intake, and times until the next one has answered a question. *view* asks for 200 nodes of a lake of a million nodes through
-GraphQL, as the page does. *soak* sends for 20 seconds (or HEADWATER_SOAK_SECONDS), and measures the growth of memory and open files in
-the second half. Memory is that of the service and its worker, without mapped files and without the processes that answer questions about
-records. *processor* is that of the service alone, and of both. `--scale 0.05`: a twentieth of the log and of the lake. The client's own
-work is on the same machine.
+*intake* sends 4,000 events over 50 connections, one per request, each its own run, to a service that projects them meanwhile. An answer
+comes when the event is on the disk. *batches* sends the same number with 20 per request. *start* kills a service (SIGKILL) whose log has a
+million events during intake, and measures the time until the next one has answered a query. *view* requests 200 nodes of a lake of a
+million nodes through GraphQL, as the page does. *soak* sends for 20 seconds (or HEADWATER_SOAK_SECONDS), and measures the growth of memory
+and open files in the second half. Memory is that of the service and its worker, without mapped files and without query processes.
+*processor* is that of the service alone, and of both. `--scale 0.05`: a twentieth of the log and of the lake. The client runs on the same
+machine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ query ($view: ViewInput!, $first: Int!) { view(view: $view, first: $first, edges
 
 
 class ServiceSuite:
-    """Each case has a service and a home of its own; the control is another of each."""
+    """Each case has its own service and home. The control is a second service and home."""
 
     def __init__(self, scale: float) -> None:
         self._events, self._nodes = max(10_000, int(_EVENTS * scale)), max(10_000, int(_NODES * scale))
@@ -72,14 +72,13 @@ class ServiceSuite:
         )  # fmt: skip
 
     def prepare(self, folder: Path) -> None:  # noqa: ARG002  # what is made is kept elsewhere
-        """Make the log and the lake."""
         from bench.graphs.filled import sqlite_lake
 
         run_events.home_of(self._events)
         sqlite_lake(self._nodes)
 
     def arm(self, name: str, folder: Path) -> Arm:
-        """Services, each started by the first round that asks it."""
+        """Return an arm that starts each service in the first round that needs it."""
         return _ServiceArm(folder / name, self._events, self._nodes)
 
 
@@ -88,7 +87,7 @@ class _ServiceArm:
         folder.mkdir()
         self._folder, self._events, self._nodes = folder, events, nodes
         self._services: dict[str, Service] = {}
-        self._next = count(10 * _EVENTS)  # numbers of events that no home has
+        self._next = count(10 * _EVENTS)  # numbers of new events
         self._foci: list[str] = []
         self._key = ""
 
@@ -98,7 +97,6 @@ class _ServiceArm:
         return {"intake": self._intake, "batches": self._batches, "start": self._start, "soak": self._soak}[case]()
 
     def close(self) -> None:
-        """Stop all services."""
         for service in self._services.values():
             service.stop()
 
@@ -126,7 +124,7 @@ class _ServiceArm:
 
     def _start(self) -> Sample:
         service = self._service("start", run_events.home_of(self._events))
-        # A client of its own: it is cut off in the middle of what it sends.
+        # A separate client, because its connection breaks in the middle of a request.
         sender = subprocess.Popen(
             [sys.executable, "-m", "bench.suites.service", service.url, service.key, str(next(self._next) + 10 * _EVENTS)],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -171,7 +169,7 @@ class _ServiceArm:
         return self._services[name]
 
     def _lake(self) -> Service:
-        """A service over the lake, asked by a key of the lake's tenant."""
+        """Start a service over the lake, with a key of the lake's tenant."""
         from bench.graphs.filled import TENANT, foci, sqlite_lake
         from headwater.backend.access.keys import KeyRing
         from headwater.backend.home.folder import Home
@@ -189,14 +187,13 @@ class _ServiceArm:
         return service
 
     def _fresh(self, number: int) -> list[bytes]:
-        """Events that were never sent."""
         return [next(run_events.events(next(self._next), 1)) for _ in range(number)]
 
     def _send(self, service: Service, bodies: list[bytes]) -> Load:
         return send(service.url, "/api/v1/lineage", {"X-Api-Key": service.key}, bodies, connections=_CONNECTIONS)
 
     def _settle(self, service: Service) -> None:
-        """Wait until what was sent is in the graph."""
+        """Wait until the graph contains all sent events."""
         while service.client.execute("{ service { pending } }")["service"]["pending"]:
             time.sleep(0.05)
 
@@ -207,7 +204,6 @@ def _count(name: str, case: str, quantity: str, unit: str, target: float | None,
 
 
 def suite(scale: float | None = None) -> Suite:
-    """The suite; a million events and nodes at scale 1."""
     return ServiceSuite(scale or 1.0)
 
 

@@ -29,7 +29,7 @@ spark.stop()
 """
 _ROWS = 16
 _TARGETS = {"run": {PROCESSOR: 0.5, SECONDS: 0.5}, "coarse": {PROCESSOR: 0.3, SECONDS: 0.3}}
-_SUBREAPER = 36  # prctl's PR_SET_CHILD_SUBREAPER: what a program leaves behind becomes our child, so that its time is ours to count
+_SUBREAPER = 36  # prctl's PR_SET_CHILD_SUBREAPER: processes that a program leaves become children of this one, so that their time counts
 
 
 class StartSuite:
@@ -51,13 +51,12 @@ class StartSuite:
     )
 
     def prepare(self, folder: Path) -> None:
-        """Write the program and its input."""
         (folder / "program.py").write_text(_PROGRAM, encoding="utf-8")
         lines = ["station,reading", *(f"S{number},{10 + number}" for number in range(_ROWS))]
         (folder / "readings.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def turns(self, folder: Path) -> Turns:
-        """Nothing is started: every run starts its own."""
+        """Return the runs. Every run starts its own processes."""
         return _ProgramTurns(folder)
 
 
@@ -68,10 +67,10 @@ class _ProgramTurns:
             ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
 
     def run(self, arm: str, case: str, turn: int) -> Sample:  # noqa: ARG002  # there is one case, and each turn is the same work
-        """Run the program once, with a home of its own.
+        """Run the program once, with a separate home.
 
         Raises:
-            subprocess.CalledProcessError: it failed.
+            subprocess.CalledProcessError: the program failed.
         """
         home, out = self._folder / "home", self._folder / "out"
         command = [sys.executable]
@@ -92,11 +91,11 @@ class _ProgramTurns:
         return sample
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Do nothing."""
 
 
 def _environment() -> dict[str, str]:
-    """Ours, but that Python keeps the modules that it compiles, as in every install: else each start compiles all of them again."""
+    """Return the environment without the variable that keeps Python from storing compiled modules, as in every install."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
@@ -106,7 +105,7 @@ def _children_seconds() -> float:
 
 
 def _wait_for_rest() -> None:
-    """Wait for what a program left running, as a delivery."""
+    """Wait for processes that a program left running, such as a delivery."""
     while True:
         try:
             os.waitpid(-1, 0)
@@ -115,7 +114,6 @@ def _wait_for_rest() -> None:
 
 
 def suite(scale: float | None = None) -> PairedSuite:
-    """The suite, which has one size."""
     if scale is not None:
         raise ValueError("the suite start has one size only")
     return StartSuite()

@@ -1,4 +1,4 @@
-"""The cost of `coarse` for a job with many tasks: an aggregate over 20,000 partitions of a few rows."""
+"""Measures `coarse` for a job with many tasks: an aggregate over 20,000 partitions of a few rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 _TASKS = 20_000
 _ARMS = ("coarse", REFERENCE)
-_TARGET = 1.01  # of processor time
+_TARGET = 1.01  # limit of processor time in relation to plain
 
 
 class TasksSuite:
-    """One case: a job of so many tasks. A round fails where an event of Spark had no room."""
+    """One case: a job with many tasks. A round fails if Spark dropped an event."""
 
     def __init__(self, scale: float) -> None:
         self._tasks = max(1, round(scale * _TASKS))
@@ -41,10 +41,9 @@ class TasksSuite:
         )  # fmt: skip
 
     def prepare(self, folder: Path) -> None:
-        """Nothing is read."""
+        """Do nothing, because the job reads no data."""
 
     def turns(self, folder: Path) -> Turns:
-        """Start a JVM."""
         return SparkTurns(folder, {self._case: self._counted}, {})
 
     def _counted(self, spark: SparkSession) -> DataFrame:
@@ -52,5 +51,4 @@ class TasksSuite:
 
 
 def suite(scale: float | None = None) -> PairedSuite:
-    """The suite, at full size unless a scale is given."""
     return TasksSuite(1.0 if scale is None else scale)

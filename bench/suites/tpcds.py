@@ -10,7 +10,6 @@ _SCALE = 0.2
 
 
 def suite(scale: float | None = None) -> PairedSuite:
-    """The suite, at scale factor 0.2 unless another is asked for."""
     return TpcSuite(
         "tpcds", 99, scale=scale or _SCALE, usual=_SCALE, asked=("lazy",), targets={"lazy": Target(mean=1.02), "coarse": COARSE}
     )

@@ -28,7 +28,7 @@ _TARGETS = {
 
 
 class TpcSuite:
-    """TPC-H or TPC-DS; its queries are the cases, by number: `q1`."""
+    """TPC-H or TPC-DS. Its queries are the cases, by number: `q1`."""
 
     def __init__(
         self, name: str, queries: int, *, scale: float, usual: float, asked: Sequence[str], targets: Mapping[str, Target],
@@ -51,11 +51,9 @@ class TpcSuite:
         )
 
     def prepare(self, folder: Path) -> None:  # noqa: ARG002  # what it makes is kept for the next run
-        """Have the tables made, if they are not there."""
         benchmark(self._benchmark, self._scale)
 
     def turns(self, folder: Path) -> Turns:
-        """Start a JVM."""
         made = benchmark(self._benchmark, self._scale)
         programs = {f"q{number}": query(for_spark(text)) for number, text in made.queries.items()}
         return SparkTurns(folder, programs, made.tables, layout=self._layout if self._tables else None)
@@ -68,8 +66,6 @@ class TpcSuite:
 
 
 def query(text: str) -> Program:
-    """A program that is one statement of SQL."""
-
     def program(spark: SparkSession) -> DataFrame:
         return spark.sql(text)
 
@@ -77,6 +73,6 @@ def query(text: str) -> Program:
 
 
 def suite(scale: float | None = None, tables: str | None = None) -> PairedSuite:
-    """The suite, at scale factor 1 unless another is asked for; `tables` says in which format tables and answers lie, if not in Parquet."""
+    """Return the suite, by default at scale factor 1. `tables` is the format of tables and answers, Parquet by default."""
     asked, targets = (("active",), {"active": _TARGETS["active"]}) if tables else (("active", "auto", "lazy"), _TARGETS)
     return TpcSuite("tpch", 22, scale=scale or _SCALE, usual=_SCALE, asked=asked, targets=targets, tables=tables)

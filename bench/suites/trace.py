@@ -1,6 +1,6 @@
-"""Time of a trace of one row at the service: HTTP, GraphQL, the trace itself and reading the source records' values.
+"""Measures a trace of one row at the service: HTTP, GraphQL, the trace itself and reading the source records' values.
 
-The demo's pipeline is run once under `headwater run`. Each arm serves a copy of its home. A round asks for one row of the report (or,
+The demo's pipeline is run once under `headwater run`. Each arm serves a copy of its home. A round traces one row of the report (or,
 forward, one record of the raw weather), another in each round and the same in every arm.
 """
 
@@ -24,7 +24,7 @@ _SEMANTICS = {"witness of a cell": "WITNESS", "influence on a row": "INFLUENCE",
 
 
 class TraceSuite:
-    """Percentiles of three kinds of question."""
+    """Percentiles of three kinds of traces."""
 
     plan = Plan(
         name="trace",
@@ -42,7 +42,6 @@ class TraceSuite:
     )
 
     def prepare(self, folder: Path) -> None:
-        """Run the demo's pipeline under capture."""
         from headwater.backend.cli.demo.data import prepare
         from headwater.backend.cli.demo.pipeline import run_pipeline
 
@@ -54,7 +53,6 @@ class TraceSuite:
             shutil.copytree(folder / "home", folder / f"{arm}-home", symlinks=True)
 
     def arm(self, name: str, folder: Path) -> Arm:
-        """Start a service on the arm's copy of the home."""
         return _ServiceArm(folder, folder / f"{name}-home")
 
 
@@ -73,7 +71,6 @@ class _ServiceArm:
         return {SECONDS: seconds}
 
     def close(self) -> None:
-        """Stop the service."""
         self._service.stop()
 
     def _question(self, case: str, chosen: random.Random) -> dict[str, Any]:
@@ -90,7 +87,6 @@ class _ServiceArm:
 
 
 def suite(scale: float | None = None) -> Suite:
-    """The suite, which has one size."""
     if scale is not None:
         raise ValueError("the suite trace has one size only")
     return TraceSuite()

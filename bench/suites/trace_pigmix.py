@@ -1,4 +1,4 @@
-"""Time of a trace of one row of a result of PigMix at a warm service, over 250,000 page views, and its growth from a tenth of them.
+"""Measures a trace of one row of PigMix's results at a warm service, over 250,000 page views, and the growth from a tenth of them.
 
 The programs and tables are those of the suite `pigmix`.
 """
@@ -19,6 +19,5 @@ def _programs(scale: float) -> tuple[dict[str, Path], dict[str, object]]:
 
 
 def suite(scale: float | None = None) -> Suite:
-    """The suite, over a quarter of a million page views unless another scale is asked for."""
     chosen = scale or _SCALE
     return TracedAnswersSuite("trace_pigmix" if chosen == _SCALE else f"trace_pigmix-{chosen:g}", chosen, _programs)

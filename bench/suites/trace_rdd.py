@@ -1,7 +1,7 @@
-"""Time of a trace of one record of an RDD program at a warm service, over 0.5 GB of text, and its growth from a tenth of it.
+"""Measures a trace of one record of an RDD program at a warm service, over 0.5 GB of text, and the growth from a tenth of it.
 
-Grep and word count are run once over the text in mode `active`, and once over a tenth of it. Every round asks for another line of their
-results, with equal probability. *raw record* asks for a line of the text itself by its number.
+Grep and word count are run once over the text in mode `active`, and once over a tenth of it. Every round traces another line of their
+results, with equal probability. *raw record* requests a line of the text itself by its number.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ query ($dataset: String!, $rows: [RowRef!]) { trace(dataset: $dataset, rows: $ro
 
 
 class TraceRddSuite:
-    """Medians, and their growth; a control that is the tenth again. `programs` are what reads the text, as their names are there."""
+    """Medians, and their growth. The control is a second tenth. `programs` are the programs that read the text."""
 
     def __init__(self, name: str, size: float, cases: Sequence[str] = tuple(_TARGETS_MS), programs: Sequence[str] = ()) -> None:
         self._programs = programs
@@ -66,7 +66,7 @@ class TraceRddSuite:
         )
 
     def prepare(self, folder: Path) -> None:
-        """Run the programs, and take in what they recorded."""
+        """Run the programs, and deliver their captures."""
         for arm, size in self._sizes.items():
             print(f"  running the programs over {size:g} GB", flush=True)
             (folder / arm).mkdir()
@@ -75,7 +75,6 @@ class TraceRddSuite:
         shutil.copytree(folder / _TENTH, folder / "control", symlinks=True)
 
     def arm(self, name: str, folder: Path) -> Arm:
-        """Start a service on the arm's home."""
         data = _TENTH if name == "control" else name
         return _LineArm(folder / name / "home", folder / data / "out", text(self._sizes[data], terms=TERMS))
 
@@ -88,7 +87,6 @@ class _LineArm:
         self._lines = {name: _lines_of(folder) for name, folder in self._datasets.items() if folder.exists()}
 
     def run(self, case: str, turn: int) -> Sample:
-        """Ask for a line, another each turn."""
         chosen = random.Random(f"{case}/{turn}")
         files = self._lines[case]
         (file,) = chosen.choices(list(files), weights=list(files.values()))
@@ -102,12 +100,11 @@ class _LineArm:
         return {SECONDS: seconds, PROCESSOR: processor}
 
     def close(self) -> None:
-        """Stop the service."""
         self._service.stop()
 
 
 def _lines_of(folder: Path) -> dict[Path, int]:
-    """The files of a folder of text that have lines, and how many."""
+    """Return the nonempty files of a folder of text, with their numbers of lines."""
     found = {}
     for path in sorted(folder.glob("part-*")):
         lines = 0
@@ -119,5 +116,4 @@ def _lines_of(folder: Path) -> dict[Path, int]:
 
 
 def suite(scale: float | None = None) -> Suite:
-    """The suite; `scale` is a share of its size."""
     return TraceRddSuite("trace_rdd" if scale in (None, 1) else f"trace_rdd-{scale:g}", _SIZE * (scale or 1.0))

@@ -1,4 +1,4 @@
-"""Time of a trace of one row of an answer of TPC-H at a warm service, at scale factor 1 (`--scale`), and its growth from a tenth."""
+"""Measures a trace of one row of TPC-H's answers at a warm service, at scale factor 1 (`--scale`), and the growth from a tenth."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ SCALE = 1.0
 
 
 def queries(scale: float) -> tuple[dict[str, Path], dict[str, object]]:
-    """The tables, and the texts to be run over them."""
+    """Return the tables, and the texts of the queries."""
     made = benchmark("tpch", scale)
     return made.tables, {"texts": {f"q{number}": for_spark(text) for number, text in made.queries.items()}}
 
 
 def suite(scale: float | None = None) -> Suite:
-    """The suite, at scale factor 1 unless another is asked for."""
     chosen = scale or SCALE
     return TracedAnswersSuite("trace_tpch" if chosen == SCALE else f"trace_tpch-sf{chosen:g}", chosen, queries)

@@ -1,4 +1,4 @@
-"""Word count as a DataFrame program, over 0.5 and 2 GB of text: captured against plain."""
+"""Word count as a DataFrame program, over 0.5 and 2 GB of text, captured against plain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIZES = {"0.5 GB": 0.5, "2 GB": 2.0}
 
 
 class TextSuite:
-    """A program over text of several sizes: the cases. `scale` is a share of them, for trying out."""
+    """A program over text of several sizes, which are the cases. `scale` is a share of the sizes, for trials."""
 
     def __init__(self, name: str, scale: float, program: Callable[[SparkSession, str], DataFrame], target: Target) -> None:
         self._sizes = {case: size * scale for case, size in _SIZES.items()}
@@ -36,12 +36,10 @@ class TextSuite:
         )
 
     def prepare(self, folder: Path) -> None:  # noqa: ARG002  # what it makes is kept for the next run
-        """Have the text made, if it is not there."""
         for size in self._sizes.values():
             text(size)
 
     def turns(self, folder: Path) -> Turns:
-        """Start a JVM."""
         return SparkTurns(folder, {case: self._over(str(text(size))) for case, size in self._sizes.items()}, {})
 
     def _over(self, path: str) -> Callable[[SparkSession], DataFrame]:
@@ -55,5 +53,4 @@ def _words(spark: SparkSession, path: str) -> DataFrame:
 
 
 def suite(scale: float | None = None) -> PairedSuite:
-    """The suite."""
     return TextSuite("wordcount", scale or 1.0, _words, Target(each=1.10, keeping=0.3))

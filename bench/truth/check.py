@@ -1,4 +1,4 @@
-"""One query put to the test."""
+"""Checks one query."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from bench.truth.scans import Scans
 from bench.truth.values import Written
 from headwater.graph.trace import Semantics, TraceAnswer
 
-_RUNS = 3  # of a query whose plan with capture is not that without
+_RUNS = 3  # runs of a query whose plans with and without capture differ
 _BOTH = (Semantics.INFLUENCE, Semantics.WITNESS)
 
 
 @dataclass
 class Finding:
-    """The findings about a query. `wrong` lists faults; `inexact` the reasons why lineage is not exact.
+    """The findings about a query. `wrong` lists faults; `inexact` has the reasons why lineage is not exact.
 
-    `plan` lists differences between the plans with and without capture; `varies` says that plans without capture differ from run to run.
+    `plan` lists differences between the plans with and without capture. `varies` is true if plans without capture differ from run to run.
     """
 
     query: str
@@ -40,7 +40,7 @@ class Finding:
 
     @property
     def exact(self) -> bool:
-        """Captured, and every traced row given again by records that are said to be exact."""
+        """Whether the query was captured, and exact records gave every traced row again."""
         return self.status == "complete" and not self.wrong and not self.inexact
 
 
@@ -53,7 +53,7 @@ class Checker:
         self._rows = rows
 
     def check(self, query: str, text: str) -> Finding:
-        """Run it plainly, run it captured, and compare."""
+        """Run a query plain and captured, and compare."""
         finding = Finding(query)
         laboratory = self._laboratory
         plain = laboratory.run(laboratory.plain, text, "plain")
@@ -69,7 +69,7 @@ class Checker:
         return finding
 
     def _compare_plans(self, finding: Finding, text: str, plain: Ran, captured: Ran) -> None:
-        """Adaptive execution decides by what happens to finish first: a plan is another one if no run without capture has had it."""
+        """Compare the plans. Adaptive execution depends on timing, so a plan differs only if no run without capture had it."""
         laboratory = self._laboratory
         without = [self._executed(plain)]
         ours = [self._executed(captured)]

@@ -1,4 +1,4 @@
-"""A Spark application with capture in one of its sessions, and the store that its captures are published in."""
+"""A Spark application with capture in one of its sessions, and the store into which its captures are published."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EVERYTHING = 1 << 40
 
 @dataclass(frozen=True)
 class Ran:
-    """A query that was run and written: its id in Spark, the URI and rows of its answer, and its capture, if there is one."""
+    """An executed query: its id in Spark, the URI and rows of its answer, and its capture, if there is one."""
 
     execution: int
     out: str
@@ -38,7 +38,7 @@ class Ran:
 
 
 class Laboratory:
-    """A context manager. `plain` and `replayed` have no capture; `captured` has, in a mode of it; all see the tables."""
+    """A context manager with three sessions over the same tables. Only `captured` has capture; `plain` and `replayed` have none."""
 
     def __init__(self, folder: Path, tables: Mapping[str, Path], layout: Files, *, mode: str = "active") -> None:
         self._folder = folder
@@ -69,13 +69,12 @@ class Laboratory:
         )
 
     def publish(self, capture: Mapping[str, Any]) -> None:
-        """Keep the associations of a capture, so that they can be traced."""
+        """Store the associations of a capture, so that they can be traced."""
         segments = self._folder / "segments"
         publish(self._store, _TENANT, capture, segments, mode=self._mode)
-        shutil.rmtree(segments / capture["capture"], ignore_errors=True)  # nothing was recorded, if nothing flowed
+        shutil.rmtree(segments / capture["capture"], ignore_errors=True)  # the folder is missing if no rows flowed
 
     def trace(self, out: str, file: str, row: int, semantics: Semantics) -> TraceAnswer:
-        """The records behind a row of an answer."""
         request = TraceRequest(dataset=out.removeprefix("file:"), rows=[(file, row)], semantics=semantics, values=False, limit=_EVERYTHING)
         return asyncio.run(trace(None, self._store, _TENANT, request))
 
@@ -84,7 +83,6 @@ class Laboratory:
         return records_by_scan(self._store, _TENANT, capture, file, row, semantics)
 
     def forget(self, capture: str) -> None:
-        """Drop what was kept of a capture."""
         self._store.drop(_TENANT, capture)
 
     def __enter__(self) -> Self:
@@ -104,6 +102,6 @@ class Laboratory:
 
 
 def _writes(end: Mapping[str, Any]) -> bool:
-    """Whether a query wrote rows: to make a table for them is a command of its own."""
+    """Whether a query wrote rows. Creating a table for them is a separate command."""
     sink = (end.get("plan") or {}).get("sink") or {}
     return bool(sink) and not sink.get("only_change")

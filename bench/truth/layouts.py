@@ -1,7 +1,7 @@
 """The places and formats of the tables of the truth suites, and of the answers: `bench --truth --tables orc`.
 
-The n-th record of a file is the n-th row of the generator's Parquet file of the same stem, in every format. So the harness knows the
-records of a trace without reading the format by itself. A trace that counts differently gives other rows when they are run again.
+The n-th record of a file is the n-th row of the generator's Parquet file of the same stem, in every format. The harness therefore knows the
+records of a trace without reading the format itself. If a trace counts differently, the query run again gives other rows.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Files are small: with these, those that can be split are read in several splits.
+# Files are small. With these settings, splittable files are read in several splits.
 _SMALL_SPLITS = {"spark.sql.files.maxPartitionBytes": "1048576", "spark.sql.files.openCostInBytes": "65536"}
-# Without these Spark's writer of CSV takes blanks off the ends of values, which are then others than the generator's.
+# Without these, Spark's CSV writer would trim values, which would then differ from the generator's.
 _WRITER = {"csv": {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}}
 _WHOLE_FILES = {"spark.sql.files.maxPartitionBytes": str(1 << 30)}
 
 
 @dataclass
 class Tables:
-    """The tables as they lie: the URI of each by name, and the generator's Parquet file for the URI of each of their files."""
+    """The tables: the URI of each by name, and the generator's Parquet file for the URI of each of their files."""
 
     uris: dict[str, str] = field(default_factory=dict)
     originals: dict[str, Path] = field(default_factory=dict)
 
 
 class Files:
-    """One way to keep tables and answers: folders of files of this machine, in a format of Spark's.
+    """A layout with folders of local files, in one of Spark's formats. Other layouts derive from it.
 
-    `conf` are the settings that Spark starts with, `readable` the URIs of remote storage that capture takes for readable by traces.
+    `conf` are the settings for the start of Spark. `readable` are the URIs of remote storage that traces can read.
     """
 
     readable: tuple[str, ...] = ()
 
     @property
     def filters_records(self) -> bool:
-        """Whether Spark's reader leaves records out by pushed filters. A captured scan counts all of them, and so reads more."""
+        """Whether Spark's reader drops records by pushed filters. A captured scan counts all of them, and so reads more."""
         return self._kind in ("json", "csv", "avro")
 
     def __init__(self, folder: Path, kind: str, conf: Mapping[str, str]) -> None:
@@ -57,7 +57,7 @@ class Files:
         self.conf = {**conf, **({} if kind == "parquet" else _SMALL_SPLITS)}
 
     def prepared(self, spark: SparkSession, parquet: Mapping[str, Path]) -> Tables:
-        """Make the tables, once, of the generator's Parquet files."""
+        """Make the tables, once, from the generator's Parquet files."""
         whole = _session(spark, _WHOLE_FILES)
         for name, path in parquet.items():
             self._schemas[name] = whole.read.parquet(str(path)).schema
@@ -70,22 +70,22 @@ class Files:
         return self.tables
 
     def register(self, spark: SparkSession) -> None:
-        """Make the tables known to a session by their names."""
+        """Register the tables in a session by their names."""
         for name, uri in self.tables.uris.items():
             spark.read.schema(self._schemas[name]).format(self._kind).load(uri).createOrReplaceTempView(name)
 
     def make_room(self, frame: DataFrame, name: str) -> None:
-        """Do what is to be done before an answer is written and is no part of that."""
+        """Prepare the writing of an answer. The preparation is not part of the measured time."""
 
     def write(self, frame: DataFrame, name: str) -> str:
-        """Write an answer in place of an earlier one of the name; the URI of its folder."""
+        """Write an answer, and return the URI of its folder. An earlier one of the name is replaced."""
         out = self._folder / name
         shutil.rmtree(out, ignore_errors=True)
         frame.write.format(self._kind).options(**_WRITER.get(self._kind, {})).save(str(out))
         return f"file:{out}"
 
     def answer(self, spark: SparkSession, uri: str, frame: DataFrame) -> Iterator[Written]:
-        """Give the rows of an answer, by file and place."""
+        """Yield the rows of an answer with their files and positions."""
         folder = Path(uri.removeprefix("file:"))
         if self._kind == "parquet":
             yield from written(folder)
@@ -102,11 +102,10 @@ class Files:
         return write
 
     def sources(self) -> DataRoots:
-        """Whatever a trace may read."""
+        """Return the data roots for traces."""
         return ANYWHERE
 
     def _made(self, whole: SparkSession, part: Path, target: Path) -> Path:
-        """One file of the rows of another, in their order."""
         draft = self._folder / "draft"
         shutil.rmtree(draft, ignore_errors=True)
         whole.read.parquet(str(part)).coalesce(1).write.format(self._kind).options(**_WRITER.get(self._kind, {})).save(str(draft))
@@ -115,7 +114,7 @@ class Files:
 
 
 class HiveTables(Files):
-    """Tables of a metastore, stored as ORC by Hive's names, and answers that are such tables."""
+    """A layout with tables of a metastore, stored as ORC by Hive, and answers in such tables."""
 
     def __init__(self, folder: Path, kind: str, conf: Mapping[str, str]) -> None:
         super().__init__(folder, kind, conf)
@@ -142,7 +141,7 @@ class HiveTables(Files):
 
 
 class DeltaTables(Files):
-    """Tables of Delta, one append for each file, and answers in Delta tables."""
+    """A layout with Delta tables, one append for each file, and answers in Delta tables."""
 
     def __init__(self, folder: Path, kind: str, conf: Mapping[str, str]) -> None:
         super().__init__(folder, kind, conf)
@@ -168,7 +167,7 @@ class DeltaTables(Files):
 
     def write(self, frame: DataFrame, name: str) -> str:
         shutil.rmtree(self._folder / f"{name}-{self._writes}", ignore_errors=True)
-        self._writes += 1  # of a table in the place of another Delta remembers the other
+        self._writes += 1  # Delta remembers a table that was replaced under the same name
         out = self._folder / f"{name}-{self._writes}"
         frame.write.format("delta").save(str(out))
         return f"file:{out}"
@@ -176,7 +175,7 @@ class DeltaTables(Files):
     def execution(self, spark: SparkSession, write: int) -> int:
         listed = spark._jsparkSession.sharedState().statusStore().executionsList()  # noqa: SLF001  # PySpark has no public way to it
         found = {int(one.executionId()): one for one in (listed.apply(place) for place in range(listed.size()))}
-        asked = str(found[write].details())  # what Delta asks of its own log, it calls from elsewhere
+        asked = str(found[write].details())  # Delta's queries of its own log have other call sites
         return max(number for number, one in found.items() if int(one.rootExecutionId()) == write != number and str(one.details()) == asked)
 
     def answer(self, spark: SparkSession, uri: str, frame: DataFrame) -> Iterator[Written]:
@@ -191,7 +190,7 @@ class DeltaTables(Files):
 
 
 class S3Files(Files):
-    """Parquet in a bucket of an S3 server."""
+    """A layout with Parquet files in a bucket of an S3 server."""
 
     readable = ("s3a://lake",)
 
@@ -207,7 +206,7 @@ class S3Files(Files):
             self.tables.uris[name] = f"s3a://lake/tables/{name}"
             for part in sorted(path.glob("*.parquet")):
                 self._put(part, f"tables/{name}/{part.name}")
-                self.tables.originals[f"s3://lake/tables/{name}/{part.name}"] = part  # as answers call it
+                self.tables.originals[f"s3://lake/tables/{name}/{part.name}"] = part  # the form of URIs in answers
         return self.tables
 
     def write(self, frame: DataFrame, name: str) -> str:
@@ -241,7 +240,7 @@ class S3Files(Files):
 
 
 class IcebergTables(Files):
-    """Tables of Iceberg in a catalog of their own, over Parquet, and answers that are such tables."""
+    """A layout with Iceberg tables in a separate catalog, over Parquet, and answers in such tables."""
 
     def __init__(self, folder: Path, kind: str, conf: Mapping[str, str], *, version: int) -> None:
         super().__init__(folder, kind, conf)
@@ -260,7 +259,7 @@ class IcebergTables(Files):
             for part in sorted(path.glob("*.parquet")):
                 whole.read.parquet(str(part)).coalesce(1).writeTo(f"lake.db.{name}").append()
                 for (file,) in whole.sql(f"SELECT file_path FROM lake.db.{name}.files").collect():
-                    self.tables.originals.setdefault(file, part)  # those of the parts before are known
+                    self.tables.originals.setdefault(file, part)  # files of earlier parts are already known
         return self.tables
 
     def register(self, spark: SparkSession) -> None:
@@ -287,7 +286,7 @@ class IcebergTables(Files):
 
 
 def named(frame: DataFrame) -> DataFrame:
-    """The frame, its columns named c0, c1, … unless every format takes their names."""
+    """Rename the columns to c0, c1, … unless every format accepts their names."""
     names = [name.lower() for name in frame.columns]
     plain = len(set(names)) == len(names) and all(_NAME.fullmatch(name) for name in names)
     return frame if plain else frame.toDF(*(f"c{number}" for number in range(len(names))))
@@ -341,5 +340,5 @@ LAYOUTS: Mapping[str, Callable[[Path, Any], Files]] = {
 
 
 def server_of(layout: str, folder: Path) -> AbstractContextManager[Any]:
-    """Start the server that a layout needs, for as long as the layout is used."""
+    """Start the server that a layout needs, while the layout is used."""
     return _s3_server(folder) if layout == "s3" else nullcontext()

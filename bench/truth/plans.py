@@ -1,4 +1,4 @@
-"""The plan that a query ran with: operators and join strategies, pushed filters, rows read."""
+"""Compares executed plans: operators and join strategies, pushed filters, rows read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 120
 
-# Filters and projections may be put together otherwise; they cost what they cost either way.
+# Filters and projections may be combined differently, at the same cost.
 _KEPT = (
     "Scan",
     "Join",
@@ -34,7 +34,7 @@ _KEPT = (
 
 @dataclass(frozen=True)
 class Executed:
-    """The comparable parts of a plan that ran, each sorted, because its order means nothing."""
+    """The comparable parts of an executed plan, as multisets because order is irrelevant."""
 
     operators: Counter[str]
     pushed: Counter[str]
@@ -42,14 +42,14 @@ class Executed:
 
 
 def executed(spark: SparkSession, execution: int) -> Executed:
-    """Return the parts that Spark's own listener kept of an execution."""
+    """Return the parts of an execution, from Spark's own listener."""
     store = spark._jsparkSession.sharedState().statusStore()  # noqa: SLF001  # PySpark has no public way to it
     text = str(ended(store, execution).physicalPlanDescription())
     return Executed(operators=Counter(_operators(text)), pushed=Counter(_pushed(text)), read=Counter(_read(store, execution)))
 
 
 def ended(store: Any, execution: int) -> Any:
-    """Wait for the record of Spark's own listener about an execution. It sums up metrics in the background, and has none for a moment."""
+    """Wait for the record of Spark's own listener about an execution. It aggregates metrics in the background, with a short delay."""
     until = time.monotonic() + _PATIENCE
     while (kept := store.execution(execution).get()).metricValues() is None:
         if time.monotonic() > until:
@@ -59,7 +59,6 @@ def ended(store: Any, execution: int) -> Any:
 
 
 def differences(without: Executed, captured: Executed) -> list[str]:
-    """Return the differences in words, or nothing."""
     return [
         *_between("operator", without.operators, captured.operators),
         *_between("pushed", without.pushed, captured.pushed),
@@ -72,7 +71,7 @@ def _operators(text: str) -> Iterable[str]:
     tree = adaptive[1] if adaptive else text.split("\n\n", maxsplit=1)[0]
     for line in tree.splitlines():
         if "(unknown)" in line:
-            continue  # of a logical plan: what was found to be empty, and did not run
+            continue  # part of a logical plan that was empty and did not run
         name = re.sub(r"[^A-Za-z ]", "", re.sub(r"Statistics.*", "", line)).strip()
         if any(kept in name for kept in _KEPT):
             yield name
@@ -85,7 +84,6 @@ def _pushed(text: str) -> Iterable[str]:
 
 
 def _read(store: Any, execution: int) -> Iterable[tuple[str, int]]:
-    """Rows of each scan, as it counted them."""
     metrics = store.executionMetrics(execution)
     nodes = store.planGraph(execution).allNodes()
     for place in range(nodes.size()):

@@ -1,4 +1,4 @@
-"""A capture straight from the bridge, handed to a store as the service does once manifest and segments have arrived."""
+"""Passes a capture from the bridge to a store, as the service does after manifest and segments have arrived."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MOMENT = "2026-01-01T00:00:00Z"
 
 
 def publish(store: AssociationStore, tenant: str, capture: Mapping[str, Any], segments: Path, *, mode: str = "active") -> None:
-    """Keep its associations, so that they can be traced. `segments` has a folder for each capture.
+    """Publish a capture, so that it can be traced. `segments` has a folder for each capture.
 
     Raises:
-        InvalidCaptureError: as the store says.
+        InvalidCaptureError: the store refuses the capture.
     """
     name = str(capture["capture"])
     manifest = {

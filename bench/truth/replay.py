@@ -1,4 +1,4 @@
-"""A query run again on chosen records of its scans alone."""
+"""Runs a query again on chosen records of its scans only."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ _RULE = Path(__file__).with_name("Restrict.java")
 
 
 class Replay:
-    """A replay in a session of its own, in which capture is installed and the tables are known. `folder` is scratch space.
+    """A replay in a separate session, in which capture is installed and the tables are registered. `folder` is scratch space.
 
-    The records are read from the generator's Parquet files that `tables` names, in every format of the tables.
+    The records are read from the generator's Parquet files in `tables`, for every format of the tables.
 
-    Records are those of a scan, not of a table. If a query reads a table twice, as for a comparison with an average of all, a record
+    Records belong to a scan, not to a table. If a query reads a table twice, for example to compare with an average of all, a record
     of the average must not appear as a row.
-
     """
 
     def __init__(self, session: SparkSession, tables: Tables, folder: Path) -> None:
@@ -41,10 +40,10 @@ class Replay:
         self._rule = _compiled(session)
 
     def answer(self, text: str, scans: Sequence[tuple[str, Collection[Record]]]) -> list[Values]:
-        """The rows of the query, were there no other records; `scans` are its scans, as a capture numbers them: the URI, and records.
+        """Return the rows of the query if there were only these records. `scans` has the URI and records of each scan, by its number.
 
         Raises:
-            ValueError: the query has other scans, or a record is of none of the tables.
+            ValueError: the query has other scans, or a record is in none of the tables.
         """
         shutil.rmtree(self._folder, ignore_errors=True)
         jvm: Any = self._session.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way to the JVM
@@ -68,7 +67,7 @@ class Replay:
         return rows
 
     def _relation(self, number: int, table: str, records: Iterable[Record]) -> Any:
-        """Some records of a table, as Spark's relation of files."""
+        """Return some records of a table, as Spark's relation of files."""
         rows: dict[Path, list[int]] = defaultdict(list)
         for file, row in records:
             if (original := self._originals.get(_same(file))) is None:
@@ -84,12 +83,12 @@ class Replay:
 
 
 def _same(uri: str) -> str:
-    """A URI in the one form in which it is looked for."""
+    """Normalize a URI for lookups."""
     return str(Path(uri.removeprefix("file:")).resolve()) if uri.startswith("file:") else uri
 
 
 def _compiled(session: SparkSession) -> Any:
-    """Return the class of the rule. It uses capture's classes, which the driver knows if capture is installed."""
+    """Return the class of the rule. It uses capture's classes, which the driver has if capture is installed."""
     jvm: Any = session.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way to the JVM
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())

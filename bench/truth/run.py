@@ -4,7 +4,7 @@ With `--tables orc` and so on the file is truth-SUITE-TABLES-MODE-SCALE.json. Wi
 (`python -m tests.other_sparks 4.0 -m bench.truth.run …`) it is truth-SUITE-spark-4.0-MODE-SCALE.json.
 
 The command exits with 1 if an answer or a trace was wrong. A refused query is no error, and is listed. Results of some of the queries go
-to build/bench, next to earlier results for the same commit. Once all are there, they become a result of the suite.
+to build/bench, next to earlier results for the same commit. Once all queries have results, they become a result of the suite.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def findings(
     queries: Sequence[int] | None = None,
     rows: int = 2,
 ) -> Iterator[Finding]:
-    """Each query in turn; `tables` says how they lie, and how answers are written (`layouts.py`)."""
+    """Yield the finding of each query. `tables` is the format of tables and answers (`layouts.py`)."""
     made = benchmark(suite, scale)
     with server_of(tables, folder) as server, Laboratory(folder, made.tables, LAYOUTS[tables](folder, server), mode=mode) as laboratory:
         checker = Checker(laboratory, folder, rows=rows)
@@ -55,7 +55,6 @@ def findings(
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Say every finding, and write them."""
     options = _parser().parse_args(arguments)
     scale = options.scale or _SCALES[options.suite]
     queries = [int(case.removeprefix("q")) for case in options.cases.split(",")] if options.cases else None
@@ -89,7 +88,7 @@ def _content(head: Mapping[str, Any], found: Sequence[Finding]) -> dict[str, Any
 
 
 def together(found: Sequence[Finding], head: Mapping[str, Any], folder: Path) -> list[Finding]:
-    """These findings and those of other queries that a file in the folder has, of the same commit and scale."""
+    """Merge these findings with those of other queries in a file of the folder, for the same commit and scale."""
     before = folder / f"{head['suite']}.json"
     known = json.loads(before.read_text(encoding="utf-8")) if before.exists() else {}
     same = all(known.get(name) == head[name] for name in ("commit", "scale"))

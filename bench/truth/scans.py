@@ -1,4 +1,4 @@
-"""The records behind a row of an answer, scan by scan: what a trace gives, before it puts the records of a table together."""
+"""Finds the records behind a row of an answer, scan by scan. A trace would merge the records of a table."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from headwater.graph.trace.tracer import get_tracer
 if TYPE_CHECKING:
     from headwater.graph.records import AssociationStore
 
-Scans = Mapping[int, tuple[str, frozenset[Record]]]  # operator → URI that it read, and records of it
+Scans = Mapping[int, tuple[str, frozenset[Record]]]  # operator → the URI that it read, and records
 
 
 def records_by_scan(store: AssociationStore, tenant: str, capture: str, file: str, row: int, semantics: Semantics) -> Scans:
-    """All scans of a capture, with those of their records that a row which it wrote comes from."""
+    """Return all scans of a capture, each with the records behind a row that the capture wrote."""
     with get_tracer(store).session(tenant) as session:
         known = session.get_capture(capture)
         place = next(place for place, kept in enumerate(known.files) if kept.block.path == file)

@@ -1,7 +1,7 @@
-"""Random programs by the thousand, and the tests that are too long for `make test`: `make torture`.
+"""Runs random programs by the thousand, and the tests that are too long for `make test`: `make torture`.
 
-They run in pieces, each a process with a seed of its own. A stopped run keeps its results: the next run at the same commit continues with
-the pieces that are left, and with those that failed. Pieces of one seed have nearly the same programs, so a seed counts once. Each piece
+They run in pieces, each a process with its own seed. A stopped run keeps its results: the next run at the same commit continues with
+the remaining pieces, and with those that failed. Pieces of one seed have nearly the same programs, so a seed counts once. Each piece
 writes its output to build/torture, and the results of all go to bench/results/torture.json at the end. A piece that fails does not end
 the run, which then exits with 1.
 """
@@ -22,7 +22,7 @@ from pathlib import Path
 from bench import results
 
 FOLDER = results.ROOT / "build" / "torture"
-# those from `pandas` on have modes of their own or know one
+# modes from `pandas` on use their own capture modes
 _MODES = (
     "tests", "active", "auto", "lazy", "pandas", "rdd", "tagged", "faults", "delta", "iceberg", "replicas", "parsers", "killed", "durable",
     "away", "endurance", "bytes", "requests", "fuzzing", "spark-4.0",
@@ -30,7 +30,7 @@ _MODES = (
 _ONCE = {"tests": 1, "away": 10, "endurance": 4}  # each of these is one piece, however many programs are asked for; its rounds
 _PIECE = 250  # programs: some minutes
 _TESTS = {
-    # Tests with a mode of their own run there.
+    # Tests with a separate mode run there.
     "tests": [
         "-m",
         "torture",
@@ -105,7 +105,6 @@ class Done:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what is left, and say what came of all."""
     parser = argparse.ArgumentParser(prog="make torture", description="Random programs against the oracle.")
     parser.add_argument("--plans", type=int, default=1000, help="programs of each mode (default 1000)")
     parser.add_argument("--modes", default=",".join(_MODES), help="of capture (default all)")
@@ -132,7 +131,7 @@ def left(pieces: Iterable[Piece], done: Sequence[Done]) -> list[Piece]:
 
 
 def summary(done: Sequence[Done]) -> dict[str, object]:
-    """Return the programs of each mode, the time of one, and the pieces whose last run failed."""
+    """Return the number of programs of each mode, the time of one, and the pieces whose last run failed."""
     modes = {mode: [entry for entry in done if entry.mode == mode] for mode in sorted({entry.mode for entry in done})}
     return {
         "programs": {mode: sum(plans for (of, _), plans in _passed(done).items() if of == mode) for mode in modes},
@@ -142,12 +141,11 @@ def summary(done: Sequence[Done]) -> dict[str, object]:
 
 
 def _latest(done: Sequence[Done]) -> list[Done]:
-    """Return the last result of each piece."""
     return list({(entry.mode, entry.seed, entry.plans): entry for entry in done}.values())
 
 
 def _passed(done: Sequence[Done]) -> dict[tuple[str, int], int]:
-    """Mode and seed -> the programs of the longest piece that passed."""
+    """Return the number of programs of the longest piece that passed, by mode and seed."""
     longest: dict[tuple[str, int], int] = {}
     for entry in _latest(done):
         if entry.passed:
@@ -156,7 +154,7 @@ def _passed(done: Sequence[Done]) -> dict[tuple[str, int], int]:
 
 
 def _pieces(modes: Sequence[str], plans: int, seed: int) -> Iterator[Piece]:
-    """The modes by turns, so that a run that is stopped has had all of them."""
+    """Yield the pieces with modes in turns, so that a stopped run has covered all modes."""
     yield from (Piece(mode, seed, _ONCE[mode]) for mode in modes if mode in _ONCE)
     others = [mode for mode in modes if mode not in _ONCE]
     for number, first in enumerate(range(0, plans, _PIECE)):
@@ -164,13 +162,12 @@ def _pieces(modes: Sequence[str], plans: int, seed: int) -> Iterator[Piece]:
 
 
 def _jobs() -> int:
-    """A piece is a JVM that mostly waits for one thread of it, and a Python process."""
+    """Return the number of pieces to run at a time. A piece is a JVM that mostly uses one thread, and a Python process."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (3 << 30)
     return max(1, min(os.cpu_count() or 1, memory))
 
 
 def _ended(pieces: Sequence[Piece], commit: str, jobs: int) -> Iterator[Done]:
-    """Yield the results of pieces as they end. Some run at a time."""
     with ThreadPoolExecutor(jobs) as pool:
         running = [pool.submit(_run, piece, commit) for piece in pieces]
         try:
@@ -181,14 +178,13 @@ def _ended(pieces: Sequence[Piece], commit: str, jobs: int) -> Iterator[Done]:
 
 
 def settings(piece: Piece) -> dict[str, str]:
-    """Return the variables that select the length and the programs of tests; tests/conftest.py leaves these alone."""
+    """Return the environment variables that set the length and the programs of tests. tests/conftest.py does not change them."""
     names = ("HEADWATER_PLANS", "HEADWATER_RDD_FAULTS", "HEADWATER_RDD_PROGRAMS", "HEADWATER_ROUNDS")
     sizes = dict.fromkeys(names, str(piece.plans))
     return sizes | {"HEADWATER_SEED": str(piece.seed)}
 
 
 def tests(piece: Piece) -> list[str]:
-    """Return the tests of a piece, for pytest."""
     return _TESTS.get(piece.mode, ["tests/oracle/test_random_plans.py", "-k", piece.mode])
 
 

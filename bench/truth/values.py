@@ -1,4 +1,4 @@
-"""Rows as they are compared: equal values are equal Python values, and sums of doubles may end in other digits."""
+"""Converts rows for comparison: equal values become equal Python values, and sums of doubles may differ in their last digits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Values = tuple[Any, ...]
 
 
 class Written(NamedTuple):
-    """A row of an answer, and where it was written."""
+    """A row of an answer, with its file and position."""
 
     file: str  # its URI
     row: int
@@ -22,20 +22,19 @@ class Written(NamedTuple):
 
 
 def written(folder: Path) -> Iterator[Written]:
-    """The rows of an answer that was written as Parquet, file by file."""
+    """Yield the rows of an answer in Parquet, file by file."""
     for path in sorted(folder.glob("*.parquet")):
         yield from written_in(path)
 
 
 def written_in(path: Path) -> Iterator[Written]:
-    """The rows of a Parquet file."""
     columns = [column.to_pylist() for column in pq.ParquetFile(path).read().columns]
     for row, values in enumerate(zip(*columns, strict=True)):
         yield Written(f"file:{path}", row, comparable(values))
 
 
 def comparable(values: Sequence[Any]) -> Values:
-    """The values of a row, in the form in which rows are compared. A double keeps ten digits: its sum depends on the order of additions."""
+    """Convert the values of a row for comparison. A double keeps ten digits, because its sum depends on the order of additions."""
     return tuple(_comparable(value) for value in values)
 
 

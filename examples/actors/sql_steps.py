@@ -1,12 +1,12 @@
-"""Build tables by SQL steps, as dbt does.
+"""Build tables by SQL steps, like dbt.
 
 Each step is a SELECT that names earlier steps as {{ ref('…') }}. The steps run in DuckDB.
 
     python sql_steps.py SEEDS FOLDER
     headwater trace FOLDER/report.csv --where "city = 'Ulm'"
 
-A step is one SELECT with joins, filters and groups. The runner adds a column for each table that the step reads. It
-holds the number of the row from which a new row was made, or the numbers of all rows of a group. The runner captures
+A step is one SELECT with joins, filters and groups. The runner adds a column for each table that the step reads. The column
+has the number of the row from which a new row was made, or the numbers of all rows of a group. The runner captures
 these columns and drops them.
 """
 
@@ -42,7 +42,6 @@ class Project:
         self.session.declare("model", after=["seed"])
 
     def table(self, name: str) -> Table:
-        """The rows of a table in this run."""
         return self.session.table(name, version=self.version)
 
     def seed(self, name: str) -> None:
@@ -56,7 +55,6 @@ class Project:
         loader.commit()
 
     def build(self, name: str, sql: str) -> None:
-        """Run a step."""
         reads = REF.findall(sql)
         grouped = "GROUP BY" in sql
         made_of = [f"{f'list({alias}.rowid)' if grouped else f'[{alias}.rowid]'} AS _{table}" for table, alias in reads]

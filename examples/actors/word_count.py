@@ -1,10 +1,9 @@
-"""Count words with plain `multiprocessing`: processes map parts of a text to tables of words, and one reduces the tables.
+"""Count words with plain `multiprocessing`: processes map parts of a text to tables of words, and one process reduces the tables.
 
     python word_count.py TEXT FOLDER
     headwater trace FOLDER/counts.csv --where "word = 'whale'"
 
-Each worker is a process with a session of its own. The files that workers write link their sessions. No id is passed
-around.
+Each worker is a process with its own session. The files that workers write link their sessions, so no ids are passed between them.
 """
 
 import csv
@@ -19,7 +18,7 @@ HEADER = {"header": True}
 
 
 def map_part(text: Path, folder: Path, part: int) -> None:
-    """Write the words of every n-th line to a table, each with how often it occurs."""
+    """Count the words in every n-th line, and write the counts to a table."""
     lines_of: dict[str, list[int]] = {}
     with Session("word_count") as session:
         source = session.rows(text)
@@ -40,7 +39,7 @@ def map_part(text: Path, folder: Path, part: int) -> None:
 
 
 def reduce_parts(folder: Path) -> None:
-    """Add the tables up."""
+    """Add up the tables of all parts."""
     totals: dict[str, int] = {}
     with Session("word_count") as session:
         session.declare("reducer", after=["mapper"])

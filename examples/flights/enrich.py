@@ -12,7 +12,7 @@ from pyspark.sql.types import StringType
 
 @F.udf(StringType())
 def punctuality(delay: int | None) -> str:
-    """The airline industry counts a departure as on time up to a quarter of an hour late."""
+    """Classify a delay. The airline industry counts a departure as on time up to a quarter of an hour late."""
     if delay is None:
         return "cancelled"
     if delay < 15:

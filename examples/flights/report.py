@@ -1,4 +1,4 @@
-"""Delays and weather, by airport and month. Wind, rain and sight are those of every hour, whether or not a flight left in it.
+"""Report delays and weather by airport and month. Wind, rain and sight cover every hour, whether or not a flight left in it.
 
 Usage: report.py RAW OUT
 """

@@ -1,8 +1,8 @@
-"""The story of a wrong number, on Iceberg tables in an S3 bucket: `python examples/lake/story.py`, in a checkout of Headwater.
+"""Find the origin of a wrong number, on Iceberg tables in an S3 bucket: `python examples/lake/story.py`, in a checkout of Headwater.
 
-The story starts an S3 server (versitygw, which `python -m tests.lake` builds with Go), puts the raw weather of New
-York's airports into a bucket, runs the jobs of this folder under `headwater run`, and asks where a number of their
-report came from. Nothing is invented.
+The program starts an S3 server (versitygw, which `python -m tests.lake` builds with Go), puts the raw weather of New
+York's airports into a bucket, runs the jobs of this folder under `headwater run`, and traces a number of their
+report. All data is real.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))  # the server that the tests start
+sys.path.insert(0, str(ROOT))  # finds the module that starts the S3 server
 
 import obstore  # noqa: E402 - the path above is for those below
 from obstore.store import S3Store  # noqa: E402
@@ -56,12 +56,11 @@ class Lake:
         obstore.put(bucket, "raw/weather.csv", folder / "raw" / "weather.csv")
 
     def run(self, job: str, *arguments: str) -> None:
-        """Run a job as it is."""
         print(f"$ headwater run {job}.py {' '.join(arguments)}", flush=True)
         self._headwater("run", str(Path(__file__).with_name(f"{job}.py")), *arguments)
 
     def trace(self, *arguments: str) -> dict[str, Any]:
-        """Ask for the records behind the report's row."""
+        """Trace the report's row with `headwater trace`, and return the answer."""
         asked = ["trace", "s3://lake/report", "--where", ROW, *arguments]
         print(f"$ headwater {shlex.join(asked)}", flush=True)
         found: dict[str, Any] = json.loads(self._headwater(*asked, "--format", "json"))
@@ -76,7 +75,6 @@ class Lake:
 
 
 def main() -> None:
-    """Tell it."""
     with tempfile.TemporaryDirectory(prefix="headwater-lake-") as scratch, s3(Path(scratch) / "s3") as server:
         lake = Lake(Path(scratch), server)
         lake.run("clean", "s3a://lake/raw")

@@ -1,4 +1,4 @@
-"""Step 3 of 3, in the shell: the bikes that went furthest, without those that are broken. `nl` numbers the lines, and the numbers go along.
+"""Step 3 of 3, in the shell: the three bikes with the most kilometres, without broken ones. `nl` numbers the lines for lineage.
 
 python top_bikes.py BIKES.csv TOP.txt
 """

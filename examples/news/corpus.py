@@ -20,7 +20,7 @@ WHERE = ("near the harbour", "behind the station", "on the eastern hill", "in th
 
 
 def frame_of(site: str, day: int) -> tuple[list[str], list[str]]:
-    """The lines that a site puts before and after each article. The herald changes its last line on day 3."""
+    """Return the lines that a site puts before and after each article. The herald changes its last line on day 3."""
     ending = "All rights reserved" if site != "herald" or day < 3 else "Printed on recycled paper"
     return [f"The {site.title()}, your daily news"], [f"Read more in the {site.title()} tomorrow", ending]
 
@@ -37,7 +37,7 @@ def change_word(chance: random.Random, text: list[str]) -> list[str]:
 
 
 def articles(day: int) -> list[dict[str, object]]:
-    """The articles of a day, in the order of their ids."""
+    """Return the articles of a day, in the order of their ids."""
     chance = random.Random(day)  # noqa: S311 - for a corpus, not for a secret
     own = [sentences(chance) for _ in range(len(SITES) * PER_SITE)]
     yesterday = random.Random(day - 1)  # noqa: S311
@@ -55,7 +55,7 @@ def articles(day: int) -> list[dict[str, object]]:
 def main(folder: str, day: str) -> None:
     target = Path(folder) / f"day-{day}.jsonl"
     target.parent.mkdir(parents=True, exist_ok=True)
-    hidden = target.with_name(f".{target.name}")  # until it is whole
+    hidden = target.with_name(f".{target.name}")  # hidden until it is complete
     hidden.write_text("".join(json.dumps(article) + "\n" for article in articles(int(day))), encoding="utf-8")
     hidden.rename(target)
 

@@ -1,7 +1,7 @@
-"""Five days of the news workflow, in a folder of its own: `python examples/news/days.py [FOLDER] [--days 5]`.
+"""Run the news workflow for five days, in its own folder: `python examples/news/days.py [FOLDER] [--days 5]`.
 
 Each day articles arrive, and at night the templates are found again. On the third day the workflow is killed while it runs. Every day, the
-output is compared with a full recomputation. Exits with 1 if one differs.
+output is compared with a full recomputation. Exits with 1 if they differ.
 """
 
 import argparse
@@ -57,7 +57,7 @@ class News:
         print("killed; no output has changed")
 
     def files(self) -> list[Path]:
-        """The files that a reader of the channels sees."""
+        """Return the files that a reader of the channels sees."""
         return sorted(path for path in self.data.glob("*/block=*/**/*") if not str(path.relative_to(self.data)).startswith("."))
 
     def equals_recomputation(self, day: int) -> bool:
@@ -67,7 +67,7 @@ class News:
 
 
 def rows(folder: Path) -> list[dict[str, object]]:
-    """The rows of a dataset in a fixed order, without the number of their block."""
+    """Return the rows of a dataset in a fixed order, without the number of their block."""
     table = pyarrow.dataset.dataset(folder, format="parquet").to_table()
     return sorted(table.to_pylist(), key=repr)
 

@@ -1,4 +1,4 @@
-"""Compute everything anew with the programs of the workflow: all articles at once, in one process, without Headwater.
+"""Compute all results again with the programs of the workflow: all articles at once, in one process, without Headwater.
 
 Usage: recompute.py ARTICLES OUT
 """

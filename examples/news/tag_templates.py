@@ -1,4 +1,4 @@
-"""Take the lines of templates out of new articles. Templates are found at night, so an article knows those of the days before.
+"""Remove the lines of templates from new articles. Templates are found at night, so an article has those of the days before.
 
 Usage: tag_templates.py --articles FILE… --templates FOLDER… --tagged FOLDER
 """
