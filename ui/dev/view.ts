@@ -7,6 +7,7 @@ export interface ViewArguments {
     data: string;
     actors: string;
     endsOnly: boolean;
+    open?: { id: string; level: string }[];
     masks: { by: string; values: string[]; negated: boolean }[];
   };
 }
@@ -18,9 +19,13 @@ const FLOWS: Pair[] = EDGES.flatMap((edge) =>
 
 const node = (id: string) => NODES.find((candidate) => candidate.id === id);
 
-function lift(id: string, levels: string[]): string {
-  for (let at = node(id); at; at = node(at.parent ?? '')) if (levels.includes(at.kind)) return at.id;
-  return id;
+/** The node that is drawn for another one: its nearest container at one of the levels, or at the level of an open container around it. */
+function lift(id: string, levels: string[], open: { id: string; level: string }[] = []): string {
+  const chain: WorldNode[] = [];
+  for (let at = node(id); at; at = node(at.parent ?? '')) chain.push(at);
+  const own = open.filter((each) => chain.some((container) => container.id === each.id)).map(({ level }) => level);
+  const lifted = chain.find(({ kind }) => own.includes(kind)) ?? chain.find(({ kind }) => levels.includes(kind));
+  return lifted?.id ?? id;
 }
 
 function cone(start: string[], step: (pair: Pair) => Pair): Set<string> {
@@ -55,11 +60,13 @@ function ahead(at: string, flows: Pair[], hidden: ReadonlySet<string>, passed: s
 export function view({ view: asked }: ViewArguments) {
   const reached = new Set([...cone(asked.focus, ([src, dst]) => [dst, src]), ...cone(asked.focus, (pair) => pair)]);
   const levels = [asked.data, asked.actors];
+  const liftTo = (id: string) => lift(id, levels, asked.open);
+  const upstream = cone(asked.focus, ([src, dst]) => [dst, src]);
   const flows = FLOWS.filter((pair) => pair.every((end) => reached.has(end))).map(
-    ([src, dst]): Pair => [lift(src, levels), lift(dst, levels)],
+    ([src, dst]): Pair => [liftTo(src), liftTo(dst)],
   );
-  const all = [...new Set([...reached].map((id) => lift(id, levels)))];
-  const focus = asked.focus.map((id) => lift(id, levels));
+  const all = [...new Set([...reached].map(liftTo))];
+  const focus = asked.focus.map(liftTo);
   const isEnd = (id: string) => !flows.some((pair) => pair[0] === id) || !flows.some((pair) => pair[1] === id);
   const hidden = new Set(
     all.filter((id) => {
@@ -84,8 +91,11 @@ export function view({ view: asked }: ViewArguments) {
   return {
     nodes: visible.map((id) => ({
       node: node(id),
-      members: [...reached].filter((member) => lift(member, levels) === id).length,
+      members: [...reached].filter((member) => liftTo(member) === id).length,
+      distance: focus.includes(id) ? 0 : 1,
       focus: focus.includes(id),
+      upstream: upstream.has(id),
+      downstream: !upstream.has(id),
       wholly: true,
     })),
     edges: [...links.values()],

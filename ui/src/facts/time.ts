@@ -19,6 +19,14 @@ export function ago(instant: string, now = Date.now()): string {
   return new Intl.RelativeTimeFormat('en').format(-Math.trunc(seconds / length), unit);
 }
 
+/** `38 min`, `3 h` or `12 d`: the time since an instant in ISO 8601, for narrow places. */
+export function shortAgo(instant: string, now = Date.now()): string {
+  const seconds = Math.max(0, Math.round((now - Date.parse(instant)) / 1000));
+  if (Number.isNaN(seconds)) return instant;
+  if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min`;
+  return seconds < 2 * DAY ? `${Math.floor(seconds / HOUR)} h` : `${Math.floor(seconds / DAY)} d`;
+}
+
 /** `2026-02-03 09:31:04 UTC` */
 export function instantText(instant: string): string {
   const date = new Date(instant);

@@ -1,27 +1,55 @@
-import { jobWords, shortNames } from './names';
-import type { Neighbours } from './neighbourhood';
-import type { Highlight } from './path';
-import type { Draft, State } from './scene';
+import type { NodeKind } from '../api/generated/graphql';
+import { datasetOfColumn } from './ids';
 import type { GraphNode, LineageGraph } from './types';
 
-export interface FlowNode extends GraphNode {
-  kind: 'DATASET' | 'JOB';
+/** A node of a drawing. Only views know more than the first three properties. */
+export interface FlowNode {
+  id: string;
+  kind: NodeKind;
+  name: string;
+  /** Innermost first. */
+  containers?: readonly Pick<GraphNode, 'id' | 'kind' | 'name'>[] | undefined;
+  /** Id of the open container that is drawn around the node. */
+  parent?: string | undefined;
+  /** Number of nodes below it that take part. */
+  members?: number;
+  /** Ids of the columns that are drawn in the card of a dataset. */
+  columns?: readonly string[];
+  /** Number of nodes of the answer that the card shows, 1 if it is absent. */
+  count?: number;
+  isFocus?: boolean;
+  /** Whether a path through it may mix data of different origins. */
+  isMixed?: boolean;
+  /** Whether all runs that were to write it failed. */
+  isUnwritten?: boolean;
+  /** The side on which the limit of the depth cut its links off. */
+  cut?: { before: boolean; after: boolean };
 }
 
 export interface FlowLink {
   id: string;
+  /** Ids of nodes, or of columns. */
   src: string;
   dst: string;
+  /** Number of flows between the members of the ends. */
+  weight?: number;
+  /** Number of hidden nodes on the link; null means that there are many. */
+  via?: number | null;
+  /** Whether every path of the link passes hidden nodes. */
+  isHidden?: boolean;
 }
 
-/** The datasets and jobs of a lineage, and the data flow between them. */
+/** The nodes of a drawing, and the data flow between them. */
 export interface Flow {
   nodes: FlowNode[];
   links: FlowLink[];
 }
 
+export const EMPTY_FLOW: Flow = { nodes: [], links: [] };
+
+/** The datasets and jobs of a lineage. */
 export function makeFlow(graph: LineageGraph): Flow {
-  const nodes = graph.nodes.filter(isFlowNode);
+  const nodes = graph.nodes.filter(({ kind }) => kind === 'DATASET' || kind === 'JOB');
   const ids = new Set(nodes.map((node) => node.id));
   const links = new Map<string, FlowLink>();
   for (const { src, dst, kind } of graph.edges) {
@@ -29,11 +57,7 @@ export function makeFlow(graph: LineageGraph): Flow {
     const id = linkId(src, dst);
     links.set(id, { id, src, dst });
   }
-  return { nodes, links: [...links.values()] };
-}
-
-function isFlowNode(node: GraphNode): node is FlowNode {
-  return node.kind === 'DATASET' || node.kind === 'JOB';
+  return { nodes: nodes.map(({ id, kind, name }) => ({ id, kind, name })), links: [...links.values()] };
 }
 
 export function linkId(src: string, dst: string): string {
@@ -54,37 +78,15 @@ export function mergeGraphs(...graphs: LineageGraph[]): LineageGraph {
   };
 }
 
+/** The nodes with these ids, and the links between them. */
 export function restrictFlow(flow: Flow, ids: ReadonlySet<string>): Flow {
   return {
     nodes: flow.nodes.filter((node) => ids.has(node.id)),
-    links: flow.links.filter((link) => ids.has(link.src) && ids.has(link.dst)),
+    links: flow.links.filter((link) => ids.has(ownerOf(link.src)) && ids.has(ownerOf(link.dst))),
   };
 }
 
-export interface FlowOptions {
-  /** Id of the dataset that the page shows. */
-  focus?: string;
-  /** The path of a trace. Without it, no card is dim. */
-  highlight?: Highlight | undefined;
-  /** Captions of datasets by their id: the number of records in the trace. */
-  captions?: ReadonlyMap<string, string>;
-  neighbours?: ReadonlyMap<string, Neighbours>;
-}
-
-export function draftOfFlow(flow: Flow, { focus, highlight, captions, neighbours }: FlowOptions = {}): Draft {
-  const titles = shortNames(flow.nodes.filter(({ kind }) => kind === 'DATASET').map(({ id, name }) => [id, name]));
-  const stateOf = (id: string, ids: ReadonlySet<string> | undefined): { state: State; isCoarse: boolean } => ({
-    state: ids === undefined ? 'plain' : ids.has(id) ? 'traced' : 'dim',
-    isCoarse: highlight?.coarse.has(id) ?? false,
-  });
-  const cards = flow.nodes.map(({ id, kind, name }) => {
-    const { state, isCoarse } = stateOf(id, highlight?.nodes);
-    const words =
-      kind === 'DATASET'
-        ? { title: titles.get(id) ?? name, caption: captions?.get(id) ?? 'dataset' }
-        : jobWords(name, isCoarse ? 'job, by dataset only' : 'job');
-    return { id, kind, name, ...words, isFocus: id === focus, state, isCoarse };
-  });
-  const links = flow.links.map((link) => ({ ...link, ...stateOf(link.id, highlight?.links) }));
-  return { cards, links, ...(neighbours && { neighbours }) };
+/** The id of the card at the end of a link: the dataset of a column, or the node itself. */
+export function ownerOf(end: string): string {
+  return end.startsWith('column:') ? datasetOfColumn(end) : end;
 }

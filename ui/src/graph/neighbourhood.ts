@@ -1,4 +1,5 @@
-import type { Flow, FlowLink } from './flow';
+import { type Flow, type FlowLink, ownerOf } from './flow';
+import { isData } from './types';
 
 /** The side of a node: upstream (`before`) or downstream (`after`). */
 export type Side = 'before' | 'after';
@@ -9,6 +10,9 @@ export interface Growth {
   side: Side;
 }
 
+/** The largest number of hops to draw on each side. Two hops lead from a dataset to the next. */
+export type Depth = Partial<Record<Side, number>>;
+
 /** Numbers of neighbours that are not drawn. */
 export type Neighbours = Record<Side, number>;
 
@@ -16,37 +20,71 @@ export type Neighbours = Record<Side, number>;
 export const MAX_CARDS = 150;
 export const FIRST_CARDS = 40;
 const GROWTH_CARDS = 20;
+const NO_DEPTH: Depth = {};
 export const SIDES: readonly Side[] = ['before', 'after'];
 
 type Adjacency = Record<Side, ReadonlyMap<string, readonly string[]>>;
 
-/** Ids of the nodes to draw: the `seeds`, the nodes nearest to them, and the growth that the reader asked for. */
-export function selectNeighbourhood(flow: Flow, seeds: readonly string[], growth: readonly Growth[]): Set<string> {
+export interface Extent {
+  growth?: readonly Growth[];
+  depth?: Depth;
+  /** Number of cards before any growth. */
+  first?: number;
+}
+
+/** Ids of the nodes to draw: the `seeds`, the nodes nearest to them, the growth that the reader asked for, and the boxes around them. */
+export function selectNeighbourhood(flow: Flow, seeds: readonly string[], extent: Extent = {}): Set<string> {
+  const { growth = [], depth = NO_DEPTH, first = FIRST_CARDS } = extent;
   const adjacency = makeAdjacency(flow.links);
-  const selection = selectNearest(flow, adjacency, seeds);
+  const nodes = new Map(flow.nodes.map((node) => [node.id, node]));
+  const near = depth.before === undefined && depth.after === undefined ? nodes : nodesWithin(seeds, adjacency, depth);
+  const selection = selectNearest((id) => nodes.has(id) && near.has(id), adjacency, seeds, first);
   for (const { id, side } of growth) {
-    if (!selection.has(id)) continue;
-    const isJob = flow.nodes.find((node) => node.id === id)?.kind === 'JOB';
+    const node = nodes.get(id);
+    if (!node || !selection.has(id)) continue;
     const max = Math.min(MAX_CARDS, selection.size + GROWTH_CARDS);
-    const steps = isJob ? [adjacency[side].get(id) ?? []] : stepsFrom([id], adjacency[side]);
+    const steps = isData(node) ? stepsFrom([id], adjacency[side]) : [adjacency[side].get(id) ?? []];
     for (const step of steps) addUpTo(max, selection, step);
   }
+  for (const id of selection) {
+    const parent = nodes.get(id)?.parent;
+    if (parent !== undefined && nodes.has(parent)) selection.add(parent); // the loop also visits new members
+  }
   return selection;
+}
+
+/** The nodes within a number of hops before and after the seeds. */
+function nodesWithin(seeds: readonly string[], adjacency: Adjacency, depth: Depth): Set<string> {
+  const all = new Set(seeds);
+  for (const side of SIDES) {
+    const reached = new Set(seeds);
+    let front: readonly string[] = seeds;
+    for (let hop = 0; front.length > 0 && hop < (depth[side] ?? Number.POSITIVE_INFINITY); hop++) {
+      front = [...new Set(front.flatMap((id) => adjacency[side].get(id) ?? []))].filter((id) => !reached.has(id));
+      for (const id of front) reached.add(id);
+    }
+    for (const id of reached) all.add(id);
+  }
+  return all;
 }
 
 /**
  * Add ring after ring: the jobs next to a dataset together with their datasets, upstream and downstream by turns. A large first ring is
  * cut. A later ring is added only if it fits completely. A drawing therefore ends after a complete hop.
  */
-function selectNearest(flow: Flow, adjacency: Adjacency, seeds: readonly string[]): Set<string> {
-  const ids = new Set(flow.nodes.map((node) => node.id));
-  const selection = new Set(seeds.filter((id) => ids.has(id)).slice(0, MAX_CARDS));
-  const max = Math.max(FIRST_CARDS, selection.size);
+function selectNearest(
+  isDrawable: (id: string) => boolean,
+  adjacency: Adjacency,
+  seeds: readonly string[],
+  first: number,
+): Set<string> {
+  const selection = new Set(seeds.filter(isDrawable).slice(0, MAX_CARDS));
+  const max = Math.max(first, selection.size);
   let fronts: Record<Side, string[]> = { before: [...selection], after: [...selection] };
   for (let ring = 0; fronts.before.length + fronts.after.length > 0; ring++) {
     const steps = {
-      before: stepsFrom(fronts.before, adjacency.before),
-      after: stepsFrom(fronts.after, adjacency.after),
+      before: stepsFrom(fronts.before, adjacency.before).map((step) => step.filter(isDrawable)),
+      after: stepsFrom(fronts.after, adjacency.after).map((step) => step.filter(isDrawable)),
     };
     const fresh = new Set([...steps.before, ...steps.after].flat().filter((id) => !selection.has(id)));
     if (ring > 0 && selection.size + fresh.size > max) break;
@@ -78,7 +116,8 @@ export function countNeighbours(
   const adjacency = makeAdjacency(links);
   const counts = new Map<string, Neighbours>();
   for (const id of selection) {
-    const count = (side: Side) => (adjacency[side].get(id) ?? []).filter((other) => !selection.has(other)).length;
+    const count = (side: Side) =>
+      new Set((adjacency[side].get(id) ?? []).filter((other) => !selection.has(other))).size;
     const neighbours = { before: count('before'), after: count('after') };
     if (neighbours.before || neighbours.after) counts.set(id, neighbours);
   }
@@ -89,9 +128,10 @@ function makeAdjacency(links: readonly Omit<FlowLink, 'id'>[]): Adjacency {
   const collect = (key: 'src' | 'dst', value: 'src' | 'dst') => {
     const adjacency = new Map<string, string[]>();
     for (const link of links) {
-      const list = adjacency.get(link[key]);
-      if (list) list.push(link[value]);
-      else adjacency.set(link[key], [link[value]]);
+      const [near, far] = [ownerOf(link[key]), ownerOf(link[value])];
+      const list = adjacency.get(near);
+      if (list) list.push(far);
+      else adjacency.set(near, [far]);
     }
     return adjacency;
   };

@@ -1,4 +1,5 @@
-import { draftOfFlow, makeFlow } from './flow';
+import { makeDraft } from './draft';
+import { makeFlow } from './flow';
 import { columnId } from './ids';
 import { highlightOf } from './path';
 import { HEAD_HEIGHT, isColumnLink, LINE_HEIGHT, type Line, makeScene, type SceneInput } from './scene';
@@ -31,7 +32,7 @@ const lines = new Map([RAW, TIDY, OTHER, 'job:j'].map((id) => [id, columns(id)])
 
 function scene(input: Partial<SceneInput> = {}) {
   return makeScene({
-    draft: draftOfFlow(makeFlow(graph)),
+    draft: makeDraft(makeFlow(graph)),
     derivations: graph.edges,
     lines,
     tracedColumns,
@@ -60,7 +61,7 @@ test('no two nodes overlap, open or closed', () => {
 test('the same input gives the same picture, whatever the order of nodes', () => {
   const turned = { ...graph, nodes: [...graph.nodes].reverse(), edges: [...graph.edges].reverse() };
   const places = (input: LineageGraph) =>
-    scene({ draft: draftOfFlow(makeFlow(input)), open: new Set([RAW]) }).cards.map((card) => [card.id, card.x, card.y]);
+    scene({ draft: makeDraft(makeFlow(input)), open: new Set([RAW]) }).cards.map((card) => [card.id, card.x, card.y]);
   expect(places(turned)).toEqual(places(graph));
 });
 
@@ -91,7 +92,7 @@ test('what the trace did not touch is dimmed; without a trace nothing is', () =>
   const highlight = highlightOf([
     { job: 'job:j', run: 'r', output: TIDY, inputs: [RAW], operations: [], records: 1, grain: 'VERSION' },
   ]);
-  const withPath = scene({ draft: draftOfFlow(makeFlow(graph), { highlight }) });
+  const withPath = scene({ draft: makeDraft(makeFlow(graph), { highlight }) });
   const states = Object.fromEntries(withPath.cards.map((node) => [node.id, node.state]));
   expect(states).toEqual({ [RAW]: 'traced', [OTHER]: 'dim', 'job:j': 'traced', [TIDY]: 'traced' });
   expect(withPath.cards.find((node) => node.id === 'job:j')?.isCoarse).toBe(true);
@@ -105,5 +106,5 @@ test('nothing at all can be drawn', () => {
 test('a canvas is as high as its drawing needs, within bounds', () => {
   expect(canvasHeight({ width: 1400, height: 50 }, 1230)).toBe(150);
   expect(canvasHeight({ width: 1400, height: 322 }, 1230)).toBeGreaterThan(300);
-  expect(canvasHeight({ width: 1400, height: 5000 }, 1230)).toBe(460);
+  expect(canvasHeight({ width: 1400, height: 5000 }, 1230)).toBe(520);
 });

@@ -1,12 +1,13 @@
 /**
- * The model of a drawing. A `Draft` holds the cards and links to draw, from a lineage (`flow.ts`) or a view (`view.ts`).
+ * The model of a drawing. A `Draft` holds the cards and links to draw, of `draft.ts`.
  * `makeScene` fills the open cards with lines, and places everything.
  */
 import type { NodeKind } from '../api/generated/graphql';
+import { linkKey, type PlacedBox, type Point } from './boxes';
 import { isDirect, keyColumns } from './columns';
 import { datasetOfColumn, nameOfColumn } from './ids';
-import { layOut, type PlacedBox } from './layout';
 import type { Neighbours } from './neighbourhood';
+import { type NestedBox, placeNested } from './room';
 import type { GraphEdge } from './types';
 
 export type State = 'traced' | 'plain' | 'dim';
@@ -19,6 +20,12 @@ export interface Card {
   /** The full name. */
   name: string;
   isFocus: boolean;
+  /** Whether other cards are drawn inside. */
+  isBox?: boolean;
+  /** Id of the box around the card. */
+  parent?: string;
+  /** The sides on which the limit of the depth cut its links off. */
+  cut?: { before: boolean; after: boolean };
   /** Ids of the columns that a view lists for a dataset. A card with columns is always open. */
   columns?: readonly string[];
   state?: State;
@@ -34,6 +41,10 @@ export interface Link {
   src: string;
   dst: string;
   label?: string;
+  /** Number of flows between the members of the ends. */
+  weight?: number;
+  /** Whether only the rows of the target depend on the source, and no value. */
+  isIndirect?: boolean;
   /** Whether it leads through hidden nodes. */
   isHidden?: boolean;
   state?: State;
@@ -73,6 +84,8 @@ export interface SceneCard extends Card, PlacedBox {
 export interface SceneLink extends Link {
   srcCard: string;
   dstCard: string;
+  /** The points that the link passes on its way around other cards. */
+  route?: readonly Point[];
 }
 
 export interface Scene {
@@ -98,7 +111,7 @@ export const HEAD_HEIGHT = 50;
 const FOOT = 8;
 const MAX_LINES = 14;
 const FIRST_LINE = HEAD_HEIGHT + 2 + LINE_HEIGHT / 2;
-const WIDTH = { columns: { closed: 184, open: 224 }, operations: { closed: 170, open: 264 } } as const;
+const WIDTH = { columns: { closed: 190, open: 236 }, operations: { closed: 172, open: 264 } } as const;
 const PLAIN_WIDTH = 196;
 const NOTHING: ReadonlySet<string> = new Set();
 
@@ -120,13 +133,19 @@ export function makeScene(input: SceneInput): Scene {
       .filter(({ srcCard, dstCard }) => srcCard !== dstCard)
       .map(({ srcCard, dstCard }) => [`${srcCard} ${dstCard}`, { src: srcCard, dst: dstCard }]),
   );
-  const { boxes, width, height } = layOut(shapes, [...pairs.values()]);
-  const cards = shapes.map((shape) => {
-    const { x, y } = boxes.get(shape.id) ?? { x: 0, y: 0 };
-    return { ...shape, x, y };
-  });
+  const { boxes, routes, width, height } = placeNested(shapes, [...pairs.values()]);
+  const cards = shapes.map(({ closed: _, ...shape }) => ({
+    ...shape,
+    ...(boxes.get(shape.id) ?? { x: 0, y: 0, width: shape.width, height: shape.height }),
+  }));
   cards.sort((a, b) => a.x - b.x || a.y - b.y);
-  return { cards, links: [...links, ...linkColumns(input, owners)], width, height };
+  const indirect = indirectLinks(input.derivations ?? []);
+  const all = [...links, ...linkColumns(input, owners)].map((each) => {
+    const link = indirect.has(each.id) ? { ...each, isIndirect: true } : each;
+    const route = routes.get(linkKey({ src: link.srcCard, dst: link.dstCard }));
+    return route ? { ...link, route } : link;
+  });
+  return { cards, links: all, width, height };
 }
 
 function attach(link: Link, owners: ReadonlyMap<string, string>): SceneLink[] {
@@ -142,15 +161,19 @@ function shapeCard(
   card: Card,
   all: readonly Line[] | undefined,
   { draft, open = NOTHING }: SceneInput,
-): Omit<SceneCard, 'x' | 'y'> {
-  const content = card.columns ? undefined : contentOf(card.kind);
+): Omit<SceneCard, 'x' | 'y'> & NestedBox {
+  const content = card.columns || card.isBox ? undefined : contentOf(card.kind);
   const isOpen = card.columns !== undefined || (content !== undefined && open.has(card.id));
   const lines = selectLines((isOpen && all) || []);
   const rest = isOpen && all ? all.length - lines.length : 0;
+  const size = sizeOf(content, isOpen, lines.length + Math.min(1, rest));
+  const kind = contentOf(card.kind);
+  const closed = { width: kind ? WIDTH[kind].closed : PLAIN_WIDTH, height: HEAD_HEIGHT };
   return {
     ...card,
-    width: content ? WIDTH[content][isOpen ? 'open' : 'closed'] : isOpen ? WIDTH.columns.open : PLAIN_WIDTH,
-    height: isOpen ? HEAD_HEIGHT + Math.max(1, lines.length + Math.min(1, rest)) * LINE_HEIGHT + FOOT : HEAD_HEIGHT,
+    ...size,
+    // A card that lists the columns of a view is never closed.
+    closed: card.columns ? size : closed,
     content,
     isOpen,
     lines,
@@ -158,6 +181,13 @@ function shapeCard(
     isPending: isOpen && all === undefined,
     neighbours: draft.neighbours?.get(card.id),
   };
+}
+
+/** The size of a card with a number of lines. */
+function sizeOf(content: SceneCard['content'], isOpen: boolean, count: number): { width: number; height: number } {
+  const height = isOpen ? HEAD_HEIGHT + Math.max(1, count) * LINE_HEIGHT + FOOT : HEAD_HEIGHT;
+  if (content) return { width: WIDTH[content][isOpen ? 'open' : 'closed'], height };
+  return { width: isOpen ? WIDTH.columns.open : PLAIN_WIDTH, height };
 }
 
 function contentOf(kind: NodeKind): SceneCard['content'] {
@@ -172,13 +202,23 @@ function selectLines(all: readonly Line[]): Line[] {
   return lines.filter((line) => line.isTraced || space-- > 0);
 }
 
-/** Direct links between columns whose lines are visible, where the draft has none of its own. */
+/** Links between columns whose lines are visible, where the draft has none of its own. */
 function linkColumns({ draft, derivations = [], tracedColumns }: SceneInput, owners: ReadonlyMap<string, string>) {
   if (draft.cards.some((card) => card.columns)) return [];
-  return derivations.filter(isDirect).flatMap(({ src, dst, kind }) => {
-    const state: State = tracedColumns?.has(src) && tracedColumns.has(dst) ? 'traced' : 'plain';
-    return kind === 'DERIVES' ? attach({ id: `${src}→${dst}`, src, dst, state }, owners) : [];
+  return derivations.flatMap((edge) => {
+    const { src, dst, kind } = edge;
+    const isIndirect = !isDirect(edge);
+    const isTraced = !isIndirect && tracedColumns?.has(src) && tracedColumns.has(dst);
+    const state: State = isTraced ? 'traced' : 'plain';
+    const link = { id: `${src}→${dst}`, src, dst, state, ...(isIndirect && { isIndirect }) };
+    return kind === 'DERIVES' && src !== dst ? attach(link, owners) : [];
   });
+}
+
+/** Ids of the links between columns through which no value flows. */
+function indirectLinks(derivations: readonly GraphEdge[]): Set<string> {
+  const direct = new Set(derivations.filter(isDirect).map(({ src, dst }) => `${src}→${dst}`));
+  return new Set(derivations.map(({ src, dst }) => `${src}→${dst}`).filter((id) => !direct.has(id)));
 }
 
 export function isColumnLink({ src, dst, srcCard, dstCard }: SceneLink): boolean {
@@ -186,7 +226,7 @@ export function isColumnLink({ src, dst, srcCard, dstCard }: SceneLink): boolean
 }
 
 /** The positions where links end: the middle of the card's head, and of each of its columns. */
-export function anchorsOf({ content, lines }: SceneCard): { id: string; y: number }[] {
+export function anchorsOf({ content, lines }: Pick<SceneCard, 'content' | 'lines'>): { id: string; y: number }[] {
   const columns = content === 'operations' ? [] : lines;
   return [
     { id: '', y: HEAD_HEIGHT / 2 - 1 },
@@ -217,6 +257,11 @@ export function findSubject({ cards }: Scene, id: string): Subject | undefined {
   };
 }
 
+/** A link that the reader selected. */
+export function findLink({ links }: Scene, id: string): SceneLink | undefined {
+  return links.find((link) => link.id === id);
+}
+
 /** The links of a subject: the title and side of each other end. */
 export function linksOfSubject(scene: Scene, { ends }: Subject) {
   return scene.links
@@ -227,7 +272,7 @@ export function linksOfSubject(scene: Scene, { ends }: Subject) {
     });
 }
 
-function titleOfEnd({ cards }: Scene, id: string): string {
+export function titleOfEnd({ cards }: Scene, id: string): string {
   const card = cards.find((each) => each.id === id);
   if (card) return card.title;
   const owner = cards.find((each) => each.id === datasetOfColumn(id));

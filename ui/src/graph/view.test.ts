@@ -1,15 +1,19 @@
+import { captionOf, labelOf, makeDraft } from './draft';
 import { makeScene } from './scene';
-import { captionOf, draftOfView, labelOf, type ViewLink, type ViewNode } from './view';
+import { flowOfView, type ViewLink, type ViewNode, type ViewOptions } from './view';
 
-const sceneOf = (nodes: ViewNode[], links: ViewLink[], max?: number) => {
-  const draft = draftOfView(nodes, links, max);
-  return { ...makeScene({ draft }), drawn: draft.nodes };
-};
+const draftOfView = (nodes: ViewNode[], links: ViewLink[], options: ViewOptions = {}) =>
+  makeDraft(flowOfView(nodes, links, options));
+const sceneOf = (nodes: ViewNode[], links: ViewLink[], options: ViewOptions = {}) =>
+  makeScene({ draft: draftOfView(nodes, links, options) });
 
 const node = (id: string, kind: ViewNode['node']['kind'], name: string, more: Partial<ViewNode> = {}): ViewNode => ({
   node: { id, kind, name, containers: [] },
   members: 1,
+  distance: 1,
   focus: false,
+  upstream: true,
+  downstream: false,
   wholly: true,
   ...more,
 });
@@ -52,7 +56,7 @@ test('a dataset that only failed runs were to write says so', () => {
 
 test('versions, files and runs are called by what they are of', () => {
   const run = '0198a1b2-0000-7000-8000-0000000abcde';
-  const containers = [{ kind: 'JOB' as const, name: 'clean.execute_insert_into_x.weather' }];
+  const containers = [{ id: 'job:x', kind: 'JOB' as const, name: 'clean.execute_insert_into_x.weather' }];
   const inside = (id: string, kind: ViewNode['node']['kind'], name: string): ViewNode => ({
     ...node(id, kind, name),
     node: { id, kind, name, containers },
@@ -110,23 +114,48 @@ test('columns stand in the box of their dataset, keys before values, and their l
   ]);
 });
 
-test('no more boxes are drawn than the most, and no link to what is not', () => {
-  const shown = Array.from({ length: 5 }, (_, index) => node(`d:${index}`, 'DATASET', `/d${index}`));
-  const links = [0, 1, 2, 3].map((index) => ({
-    src: `d:${index}`,
-    dst: `d:${index + 1}`,
-    weight: 1,
-    direct: true,
-    via: 0,
-  }));
-  const scene = sceneOf(shown, links, 3);
-  expect(scene.cards).toHaveLength(3);
-  expect(scene.links).toHaveLength(2);
-});
-
-test('a dataset whose columns are drawn counts as drawn, and so do columns that had no room', () => {
+test('a dataset whose columns are drawn counts with them', () => {
   const columns = Array.from({ length: 40 }, (_, index) => node(`column:file:/a:c${index}`, 'COLUMN', `c${index}`));
   const shown = [node('dataset:file:/a', 'DATASET', '/a', { focus: true }), ...columns, node('job:x', 'JOB', 'x')];
-  expect(sceneOf(shown, []).drawn).toBe(42);
-  expect(sceneOf(shown, [], 1).drawn).toBe(41);
+  expect(flowOfView(shown, []).nodes.map(({ count = 1 }) => count)).toEqual([41, 1]);
+});
+
+const FILES = { id: 'platform:file', kind: 'PLATFORM' as const, name: 'file' };
+const A = { id: 'dataset:file:/a', kind: 'DATASET' as const, name: '/a' };
+
+test('the content of open containers is inside their boxes, also where boxes are in boxes', () => {
+  const inside = node('version:file:/a:r1', 'VERSION', 'r1');
+  const beside = node('dataset:file:/b', 'DATASET', '/b');
+  const shown = [
+    { ...inside, node: { ...inside.node, containers: [A, FILES] } },
+    { ...beside, node: { ...beside.node, containers: [FILES] } },
+    node('job:x', 'JOB', 'x'),
+  ];
+  const links = [{ src: inside.node.id, dst: 'job:x', weight: 1, direct: true, via: 0 }];
+  const { cards } = sceneOf(shown, links, { open: [A.id, FILES.id] });
+  const byId = new Map(cards.map((card) => [card.id, card]));
+  expect(cards.map(({ id, isBox, parent }) => [id, isBox, parent])).toEqual(
+    expect.arrayContaining([
+      [FILES.id, true, undefined],
+      [A.id, true, FILES.id],
+      [inside.node.id, false, A.id],
+      [beside.node.id, false, FILES.id],
+    ]),
+  );
+  for (const { parent, x, y, width, height } of cards) {
+    const box = byId.get(parent ?? '');
+    if (!box) continue;
+    expect([x - box.x, y - box.y].every((gap) => gap > 0)).toBe(true);
+    expect(x + width).toBeLessThan(box.x + box.width);
+    expect(y + height).toBeLessThan(box.y + box.height);
+  }
+});
+
+test('a node at the limit of the depth is cut on the side away from the focus', () => {
+  const shown = [
+    node('dataset:f:far', 'DATASET', '/far', { distance: 12 }),
+    node('dataset:f:near', 'DATASET', '/near', { distance: 2 }),
+  ];
+  const cuts = draftOfView(shown, [], { depth: 12 }).cards.map(({ cut }) => cut);
+  expect(cuts).toEqual([{ before: true, after: false }, undefined]);
 });

@@ -1,17 +1,19 @@
-import { datasetOfColumn, parseId } from './ids';
-import { baseName, jobWords, pathOf, shortNames } from './names';
-import { MAX_CARDS } from './neighbourhood';
-import type { Card, Draft } from './scene';
-import { type GraphNode, isData } from './types';
+import type { NodeKind } from '../api/generated/graphql';
+import { type Flow, type FlowNode, linkId } from './flow';
+import { datasetOfColumn } from './ids';
+import { pathOf } from './names';
+import type { GraphNode } from './types';
+
+type Container = Pick<GraphNode, 'id' | 'kind' | 'name'>;
 
 /** A visible node in the service's answer. */
 export interface ViewNode {
-  node: Pick<GraphNode, 'id' | 'kind' | 'name'> & {
-    containers: readonly Pick<GraphNode, 'kind' | 'name'>[];
-    unwritten?: boolean;
-  };
+  node: Container & { containers: readonly Container[]; unwritten?: boolean };
   members: number;
+  distance: number;
   focus: boolean;
+  upstream: boolean;
+  downstream: boolean;
   wholly: boolean;
 }
 
@@ -24,103 +26,133 @@ export interface ViewLink {
   via: number | null;
 }
 
-/** The first `max` cards of a view, and the number of `nodes` that they show. The columns of a dataset share one card. */
-export function draftOfView(
-  nodes: readonly ViewNode[],
-  links: readonly ViewLink[],
-  max = MAX_CARDS,
-): Draft & { nodes: number } {
-  const cards = makeCards(nodes).slice(0, max);
-  const ids = new Set(cards.map(({ id }) => id));
-  return {
-    cards,
-    links: links.map((link) => ({
-      id: `${link.src}→${link.dst}`,
-      src: link.src,
-      dst: link.dst,
-      label: labelOf(link),
-      isHidden: !link.direct,
-    })),
-    nodes: nodes.filter(({ node }) => ids.has(node.kind === 'COLUMN' ? datasetOfColumn(node.id) : node.id)).length,
-  };
+export interface ViewOptions {
+  /** Ids of the containers whose content is drawn. */
+  open?: Iterable<string>;
+  /** The maximum distance of a node, in hops. */
+  depth?: number;
 }
 
-function makeCards(nodes: readonly ViewNode[]): Card[] {
+/** The drawing of a view. The columns of a dataset share one card, and the content of an open container is inside its box. */
+export function flowOfView(
+  nodes: readonly ViewNode[],
+  links: readonly ViewLink[],
+  { open = [], depth = Number.POSITIVE_INFINITY }: ViewOptions = {},
+): Flow {
   const columns = Map.groupBy(
     nodes.filter(({ node }) => node.kind === 'COLUMN'),
     ({ node }) => datasetOfColumn(node.id),
   );
   const others = nodes.filter(({ node }) => node.kind !== 'COLUMN' && !columns.has(node.id));
-  const datasets = [...columns.keys()].map((id) => [id, pathOf(id)] as const);
-  const named = others.filter(({ node }) => node.kind === 'PLATFORM' || node.kind === 'DATASET');
-  const titles = shortNames([...named.map(({ node }) => [node.id, node.name] as const), ...datasets]);
-  return [
-    ...datasets.map(([id, name]) => columnCard(id, name, titles.get(id) ?? name, columns.get(id) ?? [])),
-    ...others.map((each) => nodeCard(each, titles.get(each.node.id))),
+  const opened = new Set(open);
+  const cards = [
+    ...[...columns].map(([id, own]) =>
+      columnCard(
+        id,
+        own,
+        nodes.some(({ node }) => node.id === id),
+        opened,
+        depth,
+      ),
+    ),
+    ...others.map((each) => card(each, opened, depth)),
   ];
-}
-
-function nodeCard({ node, members, focus, wholly }: ViewNode, short: string | undefined): Card {
-  const { title, caption } = wordsOf(node);
   return {
-    id: node.id,
-    kind: node.kind,
-    title: short ?? title,
-    caption: captionOf(node.unwritten ? `${caption}, not written: its runs failed` : caption, members),
-    name: node.name,
-    isFocus: focus,
-    isMixed: !wholly,
+    nodes: [...addBoxes(cards, opened)],
+    links: links.map(({ src, dst, weight, via, direct }) => ({
+      id: linkId(src, dst),
+      src,
+      dst,
+      weight,
+      via,
+      isHidden: !direct,
+    })),
   };
 }
 
-function columnCard(id: string, name: string, title: string, columns: readonly ViewNode[]): Card {
+function card(
+  { node, members, focus, wholly, ...place }: ViewNode,
+  open: ReadonlySet<string>,
+  depth: number,
+): FlowNode {
+  const { id, kind, name, containers, unwritten } = node;
+  return {
+    id,
+    kind,
+    name,
+    containers,
+    parent: parentOf(containers, open),
+    members,
+    isFocus: focus,
+    isMixed: !wholly,
+    isUnwritten: unwritten ?? false,
+    cut: cutOf(place, depth),
+  };
+}
+
+function columnCard(
+  id: string,
+  columns: readonly ViewNode[],
+  hasNode: boolean,
+  open: ReadonlySet<string>,
+  depth: number,
+): FlowNode {
+  const containers = (columns[0]?.node.containers ?? []).filter((container) => container.id !== id);
+  const nearest = columns.reduce((a, b) => (a.distance <= b.distance ? a : b));
   return {
     id,
     kind: 'DATASET',
-    title,
-    caption: `dataset · ${columns.length} ${columns.length === 1 ? 'column' : 'columns'}`,
-    name,
+    name: pathOf(id),
+    containers,
+    parent: parentOf(containers, open),
     isFocus: columns.some(({ focus }) => focus),
     isMixed: columns.some(({ wholly }) => !wholly),
     columns: columns.map(({ node }) => node.id),
+    count: columns.length + (hasNode ? 1 : 0),
+    cut: cutOf(nearest, depth),
   };
 }
 
-/** Versions, files and runs have no readable name of their own, so the words name their dataset or job. */
-function wordsOf({ id, kind, name, containers }: ViewNode['node']): Pick<Card, 'title' | 'caption'> {
-  const { parts } = parseId(id);
-  const job = containers.find((container) => container.kind === 'JOB')?.name;
-  const word = kind.toLowerCase();
-  switch (kind) {
-    case 'VERSION':
-      return { title: baseName(parts[1] ?? name), caption: `version ${shortenRun(name)}` };
-    case 'PARTITION': {
-      const path = parts[0] ?? name;
-      return { title: baseName(path), caption: `file in ${baseName(path.slice(0, path.lastIndexOf('/')))}` };
+/** A node at the maximum distance may have more links on the side away from the focus. */
+function cutOf(
+  { distance, upstream, downstream }: Pick<ViewNode, 'distance' | 'upstream' | 'downstream'>,
+  depth: number,
+) {
+  const isLast = distance >= depth;
+  return { before: isLast && upstream, after: isLast && downstream };
+}
+
+function parentOf(containers: readonly Container[], open: ReadonlySet<string>): string | undefined {
+  return containers.find(({ id }) => open.has(id))?.id;
+}
+
+/** Add a box for each open container that has content in the drawing. */
+function addBoxes(cards: readonly FlowNode[], open: ReadonlySet<string>): Iterable<FlowNode> {
+  const nodes = new Map(cards.map((each) => [each.id, each]));
+  for (const { containers = [] } of cards) {
+    for (const [index, container] of containers.entries()) {
+      if (!open.has(container.id) || nodes.has(container.id)) continue;
+      const around = containers.slice(index + 1);
+      nodes.set(container.id, { ...container, containers: around, parent: parentOf(around, open), count: 0 });
     }
-    case 'RUN':
-      return job === undefined ? { title: name, caption: word } : jobWords(job, `run ${shortenRun(name)}`);
-    case 'STAGE':
-    case 'TASK':
-    case 'OPERATOR':
-      return { title: name, caption: job === undefined ? word : `${word} of ${jobWords(job, '').title}` };
-    default:
-      return isData({ kind }) ? { title: name, caption: word } : jobWords(name, word);
   }
+  return nodes.values();
 }
 
-/** The end of a run's id. Its start is the time, which is the same for all runs of one night. */
-function shortenRun(run: string): string {
-  return `…${run.slice(-6)}`;
-}
+const FINER: Partial<Record<NodeKind, NodeKind>> = {
+  DATA: 'DATASET',
+  PLATFORM: 'DATASET',
+  DATASET: 'VERSION',
+  VERSION: 'PARTITION',
+  SYSTEM: 'PIPELINE',
+  ACTOR: 'PIPELINE',
+  PIPELINE: 'JOB',
+  JOB: 'RUN',
+  RUN: 'STAGE',
+  STAGE: 'TASK',
+};
 
-/** `platform · 3 inside` */
-export function captionOf(word: string, members: number): string {
-  return members > 1 ? `${word} · ${members.toLocaleString('en')} inside` : word;
-}
-
-export function labelOf({ weight, via }: Pick<ViewLink, 'weight' | 'via'>): string {
-  if (via === null) return 'via many';
-  if (via > 0) return `via ${via.toLocaleString('en')}`;
-  return weight > 1 ? `${weight.toLocaleString('en')} flows` : '';
+/** The level at which the content of a node is drawn inside it, undefined at the finest level. */
+export function finerLevel(kind: NodeKind): NodeKind | undefined {
+  return FINER[kind];
 }

@@ -36,6 +36,6 @@ test('without a focus the whole is shown, however small', () => {
 
 test('the canvas is as high as its drawing, within bounds', () => {
   expect(canvasHeight({ width: 500, height: 200 }, 1000)).toBe(284);
-  expect(canvasHeight({ width: 500, height: 5000 }, 1000)).toBe(460);
+  expect(canvasHeight({ width: 500, height: 5000 }, 1000)).toBe(520);
   expect(canvasHeight({ width: 0, height: 0 }, 0)).toBe(150);
 });

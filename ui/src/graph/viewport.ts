@@ -1,9 +1,9 @@
-import type { PlacedBox } from './layout';
+import type { PlacedBox } from './boxes';
 
 /** Space around the drawing, for the controls at the top and the legend at the bottom. */
 export const MARGIN = { top: 50, bottom: 34, side: 16 } as const;
 export const MIN_ZOOM = 0.05;
-const [MIN_HEIGHT, MAX_HEIGHT] = [150, 460];
+const [MIN_HEIGHT, MAX_HEIGHT] = [150, 520];
 /** Below this zoom, the canvas shows the surroundings of one card instead of the full drawing. */
 const READABLE_ZOOM = 0.7;
 const NEAR_ZOOM = 0.9;
@@ -39,6 +39,26 @@ export function fitViewport(scene: Size, canvas: Size, centre?: PlacedBox): View
     y: MARGIN.top + offset(inner.height, scene.height * zoom, (target.y + target.height / 2) * zoom),
     zoom,
   };
+}
+
+/** Whether the full drawing is readable in the canvas. */
+export function isReadable(scene: Size, canvas: Size): boolean {
+  const inner = { width: canvas.width - 2 * MARGIN.side, height: canvas.height - MARGIN.top - MARGIN.bottom };
+  return Math.min(zoomFor(inner.width, scene.width), zoomFor(inner.height, scene.height)) >= READABLE_ZOOM;
+}
+
+/** Move the window so that a box stays at its place in the window, although its place in the drawing changes. */
+export function keepPlace({ x, y, zoom }: Viewport, before: PlacedBox, after: PlacedBox): Viewport {
+  return { x: x + (before.x - after.x) * zoom, y: y + (before.y - after.y) * zoom, zoom };
+}
+
+/** Move the window as little as possible until a box is in it. The upper left corner of a large box wins. */
+export function keepInSight({ x, y, zoom }: Viewport, box: PlacedBox, canvas: Size): Viewport {
+  const shift = (start: number, length: number, low: number, high: number) =>
+    Math.max(low - start, Math.min(0, high - (start + length)));
+  const across = shift(x + box.x * zoom, box.width * zoom, MARGIN.side, canvas.width - MARGIN.side);
+  const down = shift(y + box.y * zoom, box.height * zoom, MARGIN.top, canvas.height - MARGIN.bottom);
+  return { x: x + across, y: y + down, zoom };
 }
 
 /** Bring a point as close to the middle as possible without empty space at the edges. */

@@ -24,7 +24,6 @@ test('the service is asked for what was chosen', () => {
   const asked = viewInput(
     { ...WHOLE, masks: ['name=*tmp*', 'nonsense'], ends: true, asOf: '2026-03-01' },
     'dataset:x:y',
-    12,
   );
   expect(asked).toEqual({
     focus: ['dataset:x:y'],
@@ -35,5 +34,5 @@ test('the service is asked for what was chosen', () => {
     endsOnly: true,
     asOf: new Date(2026, 2, 2, 0, 0, 0, -1).toISOString(),
   });
-  expect(viewInput({ ...WHOLE, asOf: '2026-03-01T00:00:00Z' }, 'dataset:x:y', 1).asOf).toBe('2026-03-01T00:00:00Z');
+  expect(viewInput({ ...WHOLE, asOf: '2026-03-01T00:00:00Z' }, 'dataset:x:y').asOf).toBe('2026-03-01T00:00:00Z');
 });

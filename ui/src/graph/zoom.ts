@@ -8,9 +8,22 @@ export interface ViewChoice {
   masks: string[];
   /** Whether only the beginnings and ends are visible. */
   ends: boolean;
+  /** Containers whose content is drawn inside them, outermost first. */
+  open?: readonly OpenContainer[];
+  /** The largest number of hops that the service walks on each side. The default is `DEPTH`. */
+  depth?: number;
   /** An instant, or a date for its end in the time zone of the reader. The default is now. */
   asOf?: string;
 }
+
+export interface OpenContainer {
+  id: string;
+  level: NodeKind;
+}
+
+/** The default number of hops that the service walks. The distance between two datasets is two hops. */
+export const DEPTH = 12;
+const MAX_DEPTH = 1000;
 
 export type DataLevel = Extract<NodeKind, 'PLATFORM' | 'DATASET' | 'VERSION' | 'PARTITION' | 'COLUMN'>;
 export type ActorLevel = Extract<NodeKind, 'SYSTEM' | 'PIPELINE' | 'JOB' | 'RUN' | 'STAGE' | 'TASK' | 'OPERATOR'>;
@@ -38,11 +51,13 @@ export const HIDE_JOBS = 'kind=job';
 
 const MASK = /^(kind|name|namespace|tag|layer|node)(!?)=(.+)$/;
 
-export function isWhole({ data, actors, masks, ends, asOf }: ViewChoice): boolean {
-  return data === WHOLE.data && actors === WHOLE.actors && masks.length === 0 && !ends && asOf === undefined;
+export function isWhole({ data, actors, masks, ends, open = [], depth, asOf }: ViewChoice): boolean {
+  const isCoarse = data === WHOLE.data && actors === WHOLE.actors && open.length === 0;
+  return isCoarse && masks.length === 0 && !ends && depth === undefined && asOf === undefined;
 }
 
-export function viewInput({ data, actors, masks, ends, asOf }: ViewChoice, focus: string, depth: number): ViewInput {
+export function viewInput(choice: ViewChoice, focus: string): ViewInput {
+  const { data, actors, masks, ends, open = [], depth = DEPTH, asOf } = choice;
   return {
     focus: [focus],
     depth,
@@ -50,6 +65,7 @@ export function viewInput({ data, actors, masks, ends, asOf }: ViewChoice, focus
     actors,
     masks: masks.flatMap((mask) => maskInput(mask) ?? []),
     endsOnly: ends,
+    ...(open.length > 0 && { open: open.map(({ id, level }) => ({ id, level })) }),
     ...(asOf === undefined ? {} : { asOf: endOf(asOf) }),
   };
 }
@@ -79,26 +95,71 @@ export function toggleMask(choice: ViewChoice, mask: string): ViewChoice {
   return { ...choice, masks: without.length < choice.masks.length ? without : [...without, mask] };
 }
 
+/** Draw the content of a container inside it, at the next finer level. */
+export function openContainer(choice: ViewChoice, { id, level }: OpenContainer): ViewChoice {
+  return { ...choice, open: [...(choice.open ?? []).filter((other) => other.id !== id), { id, level }] };
+}
+
+/** Draw containers as single cards again. */
+export function closeContainers({ open = [], ...choice }: ViewChoice, ids: ReadonlySet<string>): ViewChoice {
+  const rest = open.filter(({ id }) => !ids.has(id));
+  return rest.length > 0 ? { ...choice, open: rest } : choice;
+}
+
+/** The stops of the slider: levels of data and actors that belong together, outermost first. */
+export const STOPS: readonly { data: DataLevel; actors: ActorLevel; label: string }[] = [
+  { data: 'PLATFORM', actors: 'PIPELINE', label: 'platforms and pipelines' },
+  { data: 'DATASET', actors: 'JOB', label: 'datasets and jobs' },
+  { data: 'VERSION', actors: 'RUN', label: 'versions and runs' },
+  { data: 'PARTITION', actors: 'STAGE', label: 'files and stages' },
+];
+
+/** The position of the slider. Other combinations of levels are at the stop of their data. */
+export function stopOf({ data }: Pick<ViewChoice, 'data'>): number {
+  return Math.max(0, data === 'COLUMN' ? 1 : STOPS.findIndex((stop) => stop.data === data));
+}
+
+/** Move the slider. Open containers close, because their content is drawn or left out everywhere. */
+export function atStop({ open: _, ...choice }: ViewChoice, index: number): ViewChoice {
+  const stop = STOPS[Math.max(0, Math.min(STOPS.length - 1, index))] ?? WHOLE;
+  return { ...choice, data: stop.data, actors: stop.actors };
+}
+
 /** Read a choice from an address, undefined for the default. */
 export function parseView(query: URLSearchParams): ViewChoice | undefined {
   const asOf = query.get('asOf') || undefined;
+  const open = query.getAll('open').flatMap(parseOpen);
+  const depth = Number.parseInt(query.get('depth') ?? '', 10);
   const choice: ViewChoice = {
     data: oneOf(DATA_LEVELS, query.get('level')) ?? WHOLE.data,
     actors: oneOf(ACTOR_LEVELS, query.get('actors')) ?? WHOLE.actors,
     masks: query.getAll('hide').filter((mask) => MASK.test(mask)),
     ends: query.get('ends') === '1',
+    ...(open.length > 0 && { open }),
+    ...(depth >= 1 && depth <= MAX_DEPTH && depth !== DEPTH && { depth }),
     ...(asOf === undefined ? {} : { asOf }),
   };
   return isWhole(choice) ? undefined : choice;
 }
 
 /** Write the parts of a choice that differ from the default. */
-export function formatView({ data, actors, masks, ends, asOf }: ViewChoice, query: URLSearchParams): void {
+export function formatView(choice: ViewChoice, query: URLSearchParams): void {
+  const { data, actors, masks, ends, open = [], depth, asOf } = choice;
   if (data !== WHOLE.data) query.set('level', data.toLowerCase());
   if (actors !== WHOLE.actors) query.set('actors', actors.toLowerCase());
   for (const mask of masks) query.append('hide', mask);
   if (ends) query.set('ends', '1');
+  for (const { id, level } of open) query.append('open', `${level.toLowerCase()} ${id}`);
+  if (depth !== undefined) query.set('depth', String(depth));
   if (asOf) query.set('asOf', asOf);
+}
+
+const LEVELS = [...DATA_LEVELS, ...ACTOR_LEVELS];
+
+function parseOpen(text: string): OpenContainer[] {
+  const [word = '', ...id] = text.split(' ');
+  const level = oneOf(LEVELS, word);
+  return level && id.length > 0 ? [{ id: id.join(' '), level }] : [];
 }
 
 function oneOf<Value extends string>(options: readonly { value: Value }[], text: string | null): Value | undefined {

@@ -1,48 +1,73 @@
 import { useReactFlow } from '@xyflow/react';
 import { type RefObject, startTransition, useEffect, useRef, useState } from 'react';
-import type { PlacedBox } from '../graph/layout';
-import { fitViewport } from '../graph/viewport';
+import type { PlacedBox } from '../graph/boxes';
+import { fitViewport, isReadable, keepInSight, keepPlace } from '../graph/viewport';
 
-const DURATION_MS = 140;
+const DURATION_MS = 180;
 
-interface Size {
+export interface Size {
   width: number;
   height: number;
 }
 
+interface Drawing extends Size {
+  cards: readonly PlacedBox[];
+}
+
+export interface Fit {
+  /** Show the full drawing. The function of React Flow knows only the visible cards. */
+  showAll: () => void;
+  /** Move the window until a card or the card of a column is in it. */
+  showCard: (id: string) => void;
+}
+
 /**
- * Fit the viewport again when the drawing, its canvas or its centre changes. Return a function that shows the full drawing: the one of
- * React Flow knows only the visible cards. The full drawing stays visible while only the size of the canvas changes.
+ * Show the full drawing while it is readable. Otherwise the card in the middle, on which the reader acted, keeps its place in the window
+ * when the drawing or the size of the canvas changes.
  */
-export function useFit(drawing: Size, width: number, height: number, centre: PlacedBox | undefined): () => void {
-  const { setViewport } = useReactFlow();
-  const isFirst = useRef(true);
-  const full = useRef<Size>(undefined);
+export function useFit(drawing: Drawing, { width, height }: Size, middle: PlacedBox | undefined): Fit {
+  const { setViewport, getViewport } = useReactFlow();
+  const before = useRef<Drawing>(undefined);
   useEffect(() => {
     if (width === 0) return;
-    const duration = isFirst.current ? 0 : DURATION_MS;
-    isFirst.current = false;
-    const isFull = full.current?.width === drawing.width && full.current.height === drawing.height;
-    setViewport(fitViewport(drawing, { width, height }, isFull ? undefined : centre), { duration });
-  }, [drawing, width, height, centre, setViewport]);
-  return () => {
-    full.current = drawing;
-    setViewport(fitViewport(drawing, { width, height }), { duration: DURATION_MS });
+    const canvas = { width, height };
+    const last = before.current;
+    before.current = drawing;
+    if (!last || !middle) {
+      setViewport(fitViewport(drawing, canvas, middle));
+      return;
+    }
+    const old = last.cards.find(({ id }) => id === middle.id);
+    const isNew = last !== drawing;
+    const next =
+      (isNew && isReadable(drawing, canvas)) || !old
+        ? fitViewport(drawing, canvas, middle)
+        : keepInSight(keepPlace(getViewport(), old, middle), middle, canvas);
+    setViewport(next, { duration: DURATION_MS });
+  }, [drawing, width, height, middle, setViewport, getViewport]);
+  return {
+    showAll: () => setViewport(fitViewport(drawing, { width, height }), { duration: DURATION_MS }),
+    showCard: (id) => {
+      const card = drawing.cards.find((each) => each.id === id);
+      if (card) setViewport(keepInSight(getViewport(), card, { width, height }), { duration: DURATION_MS });
+    },
   };
 }
 
-/** The current width of an element in pixels, 0 at first. */
-export function useWidth(element: RefObject<HTMLElement | null>): number {
-  const [width, setWidth] = useState(0);
+/** The current size of an element in pixels, 0 at first. */
+export function useSize(element: RefObject<HTMLElement | null>): Size {
+  const [size, setSize] = useState<Size>({ width: 0, height: 0 });
   useEffect(() => {
     const target = element.current;
     if (!target) return undefined;
     const observer = new ResizeObserver(([entry]) => {
+      if (!entry) return;
+      const { width, height } = entry.contentRect;
       // React draws a transition in slices, which suits large content.
-      if (entry) startTransition(() => setWidth(entry.contentRect.width));
+      startTransition(() => setSize({ width, height }));
     });
     observer.observe(target);
     return () => observer.disconnect();
   }, [element]);
-  return width;
+  return size;
 }

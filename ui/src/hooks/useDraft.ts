@@ -1,25 +1,32 @@
 import { useDeferredValue, useMemo } from 'react';
-import type { ViewQuery } from '../api/generated/graphql';
-import { draftOfFlow, type FlowOptions, makeFlow, mergeGraphs, restrictFlow } from '../graph/flow';
-import { countNeighbours, type Growth, MAX_CARDS, selectNeighbourhood } from '../graph/neighbourhood';
+import { type DraftOptions, makeDraft } from '../graph/draft';
+import { type Flow, makeFlow, mergeGraphs, restrictFlow } from '../graph/flow';
+import { countNeighbours, type Depth, type Growth, MAX_CARDS, selectNeighbourhood } from '../graph/neighbourhood';
 import type { Draft } from '../graph/scene';
 import type { LineageGraph } from '../graph/types';
-import { draftOfView } from '../graph/view';
 import { useGrowth, useNeighbours } from './useLineage';
 
-interface FlowDraftInput extends Omit<FlowOptions, 'neighbours'> {
+interface FlowDraftInput extends Omit<DraftOptions, 'neighbours'> {
   graph: LineageGraph;
   focus: string;
   growth?: readonly Growth[] | undefined;
+  depth?: Depth | undefined;
   /** Whether only the highlighted path is drawn. */
   isPathOnly?: boolean;
+}
+
+export interface DrawnPart extends Draft {
+  /** Whether the drawing has no space for more cards. */
+  isFull: boolean;
+  /** Number of nodes of the answer that are drawn. */
+  nodes: number;
 }
 
 const NO_GROWTH: readonly Growth[] = [];
 
 /** Select the part of a lineage to draw. The drawing does not wait for the number of hidden neighbours. */
-export function useFlowDraft(input: FlowDraftInput): Draft & { isFull: boolean } {
-  const { graph: base, focus, highlight, captions, isPathOnly = false } = input;
+export function useFlowDraft(input: FlowDraftInput): DrawnPart {
+  const { graph: base, focus, highlight, captions, depth, isPathOnly = false } = input;
   const growth = (!isPathOnly && input.growth) || NO_GROWTH;
   const more = useGrowth(growth);
   const graph = useMemo(() => (more.length > 0 ? mergeGraphs(base, ...more) : base), [base, more]);
@@ -27,18 +34,29 @@ export function useFlowDraft(input: FlowDraftInput): Draft & { isFull: boolean }
     const seeds = [focus, ...(highlight?.nodes ?? [])];
     const all = makeFlow(graph);
     const reachable = isPathOnly ? restrictFlow(all, new Set(seeds)) : all;
-    return restrictFlow(all, selectNeighbourhood(reachable, seeds, growth));
-  }, [graph, focus, highlight, growth, isPathOnly]);
+    return restrictFlow(all, selectNeighbourhood(reachable, seeds, { growth, ...(depth && { depth }) }));
+  }, [graph, focus, highlight, growth, depth, isPathOnly]);
   const ids = flow.nodes.map((node) => node.id);
   const surroundings = useDeferredValue(useNeighbours(ids, !isPathOnly));
   return useMemo(() => {
     const links = !isPathOnly && surroundings ? makeFlow(mergeGraphs(graph, surroundings)).links : [];
-    const neighbours = countNeighbours(links, new Set(flow.nodes.map((node) => node.id)));
-    const draft = draftOfFlow(flow, { focus, highlight, ...(captions && { captions }), neighbours });
-    return { ...draft, isFull: draft.cards.length >= MAX_CARDS };
+    return makePart(flow, links, { focus, highlight, ...(captions && { captions }) });
   }, [isPathOnly, surroundings, graph, flow, focus, highlight, captions]);
 }
 
-export function useViewDraft({ nodes, edges }: ViewQuery['view']) {
-  return useMemo(() => draftOfView(nodes, edges), [nodes, edges]);
+/** Select the part of a view to draw. */
+export function useViewDraft(all: Flow, growth: readonly Growth[] = NO_GROWTH, depth?: Depth): DrawnPart {
+  return useMemo(() => {
+    const seeds = all.nodes.filter(({ isFocus }) => isFocus).map(({ id }) => id);
+    const flow = restrictFlow(all, selectNeighbourhood(all, seeds, { growth, ...(depth && { depth }) }));
+    return makePart(flow, all.links, {});
+  }, [all, growth, depth]);
+}
+
+/** `links` also join drawn nodes to nodes that are not drawn. */
+function makePart(flow: Flow, links: Flow['links'], options: DraftOptions): DrawnPart {
+  const neighbours = countNeighbours(links, new Set(flow.nodes.map((node) => node.id)));
+  const draft = makeDraft(flow, { ...options, neighbours });
+  const nodes = flow.nodes.reduce((sum, { count = 1 }) => sum + count, 0);
+  return { ...draft, nodes, isFull: draft.cards.length >= MAX_CARDS };
 }

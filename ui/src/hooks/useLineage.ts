@@ -12,18 +12,17 @@ import {
 import { queryOf } from '../api/query';
 import type { Growth } from '../graph/neighbourhood';
 import type { GraphNode, LineageGraph } from '../graph/types';
+import { DEPTH } from '../graph/zoom';
 import { operationsOf } from '../trace/operation';
 
-/** Maximum number of hops. The distance between two datasets is two hops. */
-export const DEPTH = 12;
 /** More nodes than a drawing holds, so that a large number of jobs leaves space for the datasets behind them. */
 const MAX_NODES = 300;
 const MAX_NEIGHBOURS = 2000;
 const MAX_CHILDREN = 200;
 
 /** The datasets and jobs nearest to a dataset. */
-export function useLineage(dataset: string, direction: Direction) {
-  return useQuery(shapeQuery([dataset], direction, DEPTH, MAX_NODES));
+export function useLineage(dataset: string, direction: Direction, enabled = true) {
+  return useQuery({ ...shapeQuery([dataset], direction, DEPTH, MAX_NODES), enabled });
 }
 
 /** The neighbours of the nodes at which the reader let the drawing grow, as far as they are loaded. */

@@ -1,6 +1,6 @@
 /** The address of the page. An address contains everything that is needed to show the same page again. */
 
-import type { Growth, Side } from '../graph/neighbourhood';
+import { type Depth, type Growth, SIDES, type Side } from '../graph/neighbourhood';
 import { formatView, parseView, type ViewChoice } from '../graph/zoom';
 import type { SortOrder } from '../trace/sorting';
 
@@ -38,6 +38,19 @@ export interface Location {
   around?: boolean;
   /** Nodes whose neighbours the reader added to the drawing, in order. */
   grown?: readonly Growth[];
+  /** The largest number of hops to draw on each side. */
+  steps?: Depth;
+  graph?: GraphState;
+}
+
+/** The state of the drawing that the reader changes without a new question. */
+export interface GraphState {
+  /** Ids of the cards whose columns or operations are visible. */
+  open?: readonly string[];
+  /** Id of the card, column or link whose details are visible. */
+  selected?: string;
+  /** Whether the drawing fills the window. */
+  isLarge?: boolean;
 }
 
 /** The target of a trace to all ends of the lineage. */
@@ -78,6 +91,8 @@ export function parseLocation(search: string): Location {
     view: parseView(query),
     around: query.get('around') === '1' || undefined,
     grown: parseGrown(query.getAll('grown')),
+    steps: parseSteps(query),
+    graph: parseGraph(query),
   });
 }
 
@@ -92,6 +107,7 @@ export function formatLocation(location: Location): string {
   if (tracedRecord(location)) formatTrace(location, query);
   else if (dataset) formatDataset(location, query);
   for (const { side, id } of grown ?? []) query.append('grown', `${side} ${id}`);
+  if (dataset) formatGraph(location, query);
   const search = query.toString();
   return search ? `?${search}` : '';
 }
@@ -128,6 +144,30 @@ function parseGrown(texts: readonly string[]): Growth[] | undefined {
     return side && id ? [{ side: side as Side, id }] : [];
   });
   return grown.length > 0 ? grown : undefined;
+}
+
+function parseSteps(query: URLSearchParams): Depth | undefined {
+  const steps: Depth = {};
+  for (const side of SIDES) {
+    const hops = Number.parseInt(query.get(side) ?? '', 10);
+    if (hops >= 0) steps[side] = hops;
+  }
+  return Object.keys(steps).length > 0 ? steps : undefined;
+}
+
+function parseGraph(query: URLSearchParams): GraphState | undefined {
+  const open = query.getAll('lines');
+  const selected = query.get('selected') || undefined;
+  const isLarge = query.get('large') === '1' || undefined;
+  const graph = definedParts<GraphState>({ open: open.length > 0 ? open : undefined, selected, isLarge });
+  return Object.keys(graph).length > 0 ? graph : undefined;
+}
+
+function formatGraph({ steps = {}, graph = {} }: Location, query: URLSearchParams): void {
+  for (const side of SIDES) if (steps[side] !== undefined) query.set(side, String(steps[side]));
+  for (const id of graph.open ?? []) query.append('lines', id);
+  if (graph.selected) query.set('selected', graph.selected);
+  if (graph.isLarge) query.set('large', '1');
 }
 
 type Loose<T> = { [Key in keyof T]: T[Key] | undefined };

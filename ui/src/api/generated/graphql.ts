@@ -415,7 +415,7 @@ export type ViewQueryVariables = Exact<{
 }>;
 
 
-export type ViewQuery = { view: { cursor: string | null, notes: Array<string>, nodes: Array<{ members: number, focus: boolean, wholly: boolean, node: { id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ kind: NodeKind, name: string }> } }>, edges: Array<{ src: string, dst: string, weight: number, direct: boolean, via: number | null }>, totals: { nodes: number, edges: number, masked: number, beyond: number } } };
+export type ViewQuery = { view: { cursor: string | null, notes: Array<string>, nodes: Array<{ distance: number, members: number, focus: boolean, upstream: boolean, downstream: boolean, wholly: boolean, node: { id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ id: string, kind: NodeKind, name: string }> } }>, edges: Array<{ src: string, dst: string, weight: number, direct: boolean, via: number | null }>, totals: { nodes: number, edges: number, masked: number, beyond: number } } };
 
 export type ViewLinkQueryVariables = Exact<{
   view: ViewInput;
@@ -1273,12 +1273,16 @@ export const ViewDocument = new TypedDocumentString(`
         name
         unwritten
         containers {
+          id
           kind
           name
         }
       }
+      distance
       members
       focus
+      upstream
+      downstream
       wholly
     }
     edges {

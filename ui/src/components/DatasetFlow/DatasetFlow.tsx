@@ -1,21 +1,24 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { ViewDocument, type ViewInput, type ViewQuery } from '../../api/generated/graphql';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useRef } from 'react';
+import { ViewDocument, type ViewQuery } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
-import { MAX_CARDS } from '../../graph/neighbourhood';
-import type { LineageGraph as Graph } from '../../graph/types';
-import { isWhole, type ViewChoice, viewInput, WHOLE } from '../../graph/zoom';
-import { useFlowDraft, useViewDraft } from '../../hooks/useDraft';
-import { DEPTH, useLineage } from '../../hooks/useLineage';
+import { flowOfView } from '../../graph/view';
+import { DEPTH, isWhole, type ViewChoice, viewInput, WHOLE } from '../../graph/zoom';
+import { type DrawnPart, useFlowDraft, useViewDraft } from '../../hooks/useDraft';
+import { useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
 import type { Location } from '../../location/location';
-import { LineageGraph } from '../LineageGraph/LazyGraph';
 import { ErrorNote, Note } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { ViewControls } from '../ViewControls/ViewControls';
 import styles from './DatasetFlow.module.css';
+import { FlowGraph } from './FlowGraph';
+import { ViewNotes } from './ViewNotes';
 
-/** Larger than the number of cards, because the columns of a dataset share a card. */
-const MAX_COLUMNS = 600;
+/** Larger than the number of cards, so that a drawing can grow. */
+const MAX_NODES = 600;
+const NO_VIEW: Pick<ViewQuery['view'], 'nodes' | 'edges'> = { nodes: [], edges: [] };
+const NO_LINEAGE = { nodes: [], edges: [], truncated: 0 };
 
 interface DatasetFlowProps {
   location: Location;
@@ -23,94 +26,88 @@ interface DatasetFlowProps {
   dataset: string;
 }
 
-/** The lineage of a dataset: the nearest datasets and jobs, or a view that the reader chose. */
+/**
+ * The lineage of a dataset at the levels that the reader chose. The default shows the nearest datasets and jobs, for which a smaller
+ * question is enough. The graph stays on the page while the next answer loads.
+ */
 export function DatasetFlow({ location, dataset }: DatasetFlowProps) {
   const { view, ...rest } = location;
-  const show = (choice: ViewChoice) => navigate(isWhole(choice) ? rest : { ...rest, view: choice });
+  const show = (next: ViewChoice) => navigate(isWhole(next) ? rest : { ...rest, view: next });
+  const { drawing, isLoading, error, refetch } = useDrawing(location, dataset);
   return (
     <>
       <ViewControls choice={view ?? WHOLE} onChange={show} />
-      {view ? <View choice={view} dataset={dataset} /> : <Nearest location={location} dataset={dataset} />}
-    </>
-  );
-}
-
-function Nearest({ location, dataset }: DatasetFlowProps) {
-  const { data, error, isPending, refetch } = useLineage(dataset, 'BOTH');
-  if (isPending) return <Skeleton label="Loading the lineage" rows={4} />;
-  if (error) return <ErrorNote error={error} onRetry={() => refetch()} />;
-  if (data.nodes.length > 0) return <NearestGraph graph={data} location={location} dataset={dataset} />;
-  return (
-    <Note>
-      Headwater does not know this dataset: no captured run read or wrote it. Search for another dataset, or run a job
-      with headwater run.
-    </Note>
-  );
-}
-
-function NearestGraph({ graph, location, dataset }: DatasetFlowProps & { graph: Graph }) {
-  const draft = useFlowDraft({ graph, focus: dataset, growth: location.grown });
-  return <FlowGraph draft={draft} location={location} />;
-}
-
-interface FlowGraphProps extends Omit<Parameters<typeof LineageGraph>[0], 'draft'> {
-  draft: ReturnType<typeof useFlowDraft>;
-  location: Location;
-}
-
-/** A graph that the reader can extend, and a note if it is full. */
-export function FlowGraph({ draft, location, ...rest }: FlowGraphProps) {
-  const growth = location.grown ?? [];
-  return (
-    <>
-      <LineageGraph
-        {...rest}
-        draft={draft}
-        centre={growth.at(-1)?.id}
-        onGrow={draft.isFull ? undefined : (id, side) => navigate({ ...location, grown: [...growth, { id, side }] })}
-      />
-      {draft.isFull && (
-        <div className={styles.notes}>
-          <Note>
-            The drawing is full: {draft.cards.length} cards are drawn. To continue from a dataset at the edge, select it
-            and open its rows.
-          </Note>
-        </div>
+      {error && <ErrorNote error={error} onRetry={() => refetch()} />}
+      {!error && !drawing && <Skeleton label="Loading the lineage" rows={4} />}
+      {!error && drawing?.draft.cards.length === 0 && (
+        <Note>
+          Headwater does not know this dataset: no captured run read or wrote it. Search for another dataset, or run a
+          job with headwater run.
+        </Note>
+      )}
+      {!error && drawing && drawing.draft.cards.length > 0 && (
+        <>
+          <FlowGraph
+            draft={drawing.draft}
+            location={location}
+            view={drawing.view}
+            choice={drawing.choice}
+            onChoice={show}
+            isLoading={isLoading}
+          />
+          <div className={styles.notes}>
+            {drawing.answer && (
+              <ViewNotes answer={drawing.answer} draft={drawing.draft} choice={drawing.choice} onChoice={show} />
+            )}
+          </div>
+        </>
       )}
     </>
   );
 }
 
-function View({ choice, dataset }: { choice: ViewChoice; dataset: string }) {
-  const view = viewInput(choice, dataset, DEPTH);
-  const first = view.data === 'COLUMN' ? MAX_COLUMNS : MAX_CARDS;
-  const { data, error, isPending, refetch } = useQuery({
-    ...queryOf(ViewDocument, { view, first }),
-    placeholderData: keepPreviousData,
+/** The drawing for an address, or the last one while the drawing loads. */
+function useDrawing(location: Location, dataset: string) {
+  const { view, grown, steps } = location;
+  const choice = view ?? WHOLE;
+  const lineage = useLineage(dataset, 'BOTH', view === undefined);
+  const input = viewInput(choice, dataset);
+  const answer = useQuery({
+    ...queryOf(ViewDocument, { view: input, first: MAX_NODES }),
+    enabled: view !== undefined,
   });
-  if (error) return <ErrorNote error={error} onRetry={() => refetch()} />;
-  if (isPending) return <Skeleton label="Loading the lineage" rows={4} />;
-  return <ViewGraph answer={data.view} view={view} />;
+  const nearest = useFlowDraft({ graph: lineage.data ?? NO_LINEAGE, focus: dataset, growth: grown, depth: steps });
+  const chosen = useChosenView(answer.data?.view ?? NO_VIEW, choice, location);
+  const { error, refetch } = view ? answer : lineage;
+  const ready = view ? answer.data?.view : lineage.data;
+  const drawing = useLatest(
+    ready && {
+      draft: view ? chosen : nearest,
+      choice,
+      view: view && input,
+      answer: view && answer.data?.view,
+    },
+  );
+  return { drawing, isLoading: ready === undefined, error, refetch };
 }
 
-function ViewGraph({ answer, view }: { answer: ViewQuery['view']; view: ViewInput }) {
-  const draft = useViewDraft(answer);
-  const { nodes, beyond } = answer.totals;
-  return (
-    <>
-      <LineageGraph draft={draft} view={view} />
-      <div className={styles.notes}>
-        {nodes > draft.nodes && (
-          <Note tone="warn">
-            The nearest {draft.nodes.toLocaleString('en')} of {nodes.toLocaleString('en')} nodes are drawn. To see the
-            rest, select a coarser level, or hide some nodes.
-          </Note>
-        )}
-        {beyond > 0 && <Note tone="warn">At least {beyond.toLocaleString('en')} more nodes are further away.</Note>}
-        {answer.notes.map((note) => (
-          <Note key={note}>{note}</Note>
-        ))}
-      </div>
-    </>
-  );
+function useChosenView(
+  { nodes, edges }: Pick<ViewQuery['view'], 'nodes' | 'edges'>,
+  choice: ViewChoice,
+  { grown, steps }: Location,
+): DrawnPart {
+  const flow = useMemo(() => {
+    const { open = [], depth = DEPTH } = choice;
+    return flowOfView(nodes, edges, { open: open.map(({ id }) => id), depth });
+  }, [nodes, edges, choice]);
+  return useViewDraft(flow, grown, steps);
+}
+
+/** The value, or the last one if there is none now. */
+function useLatest<Value>(value: Value | undefined): Value | undefined {
+  const latest = useRef(value);
+  useEffect(() => {
+    if (value !== undefined) latest.current = value;
+  });
+  return value ?? latest.current;
 }

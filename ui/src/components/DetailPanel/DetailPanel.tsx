@@ -1,16 +1,14 @@
-import { useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
-import { type ViewInput, ViewLinkDocument } from '../../api/generated/graphql';
-import { queryOf } from '../../api/query';
+import type { ViewInput } from '../../api/generated/graphql';
 import { linksOfSubject, type Scene, type SceneLink, type Subject } from '../../graph/scene';
 import { useReturnFocus } from '../../hooks/useReturnFocus';
 import type { TraceLines } from '../../hooks/useScene';
 import { ColumnLineage, DatasetDetails } from '../DatasetDetails/DatasetDetails';
 import { Icon } from '../Icon/Icon';
 import { JobDetails } from '../JobDetails/JobDetails';
-import { ErrorNote } from '../Note/Note';
 import { PanelSection } from '../PanelSection/PanelSection';
 import styles from './DetailPanel.module.css';
+import { MemberList } from './MemberList';
 
 interface DetailPanelProps {
   subject: Subject;
@@ -48,7 +46,7 @@ export function DetailPanel({ subject, scene, view, trace, onClose }: DetailPane
           <Icon name="close" size={14} />
         </button>
       </header>
-      {view && <Links subject={subject} scene={scene} view={view} />}
+      <Links subject={subject} scene={scene} view={view} />
       {isCurrent && kind === 'DATASET' && <DatasetDetails dataset={id} tracedColumns={trace?.columns ?? NO_COLUMNS} />}
       {isCurrent && kind === 'JOB' && <JobDetails job={id} hop={trace?.hops.find((hop) => hop.job === id)} />}
       {isCurrent && kind === 'COLUMN' && (
@@ -63,7 +61,7 @@ export function DetailPanel({ subject, scene, view, trace, onClose }: DetailPane
 interface LinksProps {
   subject: Subject;
   scene: Scene;
-  view: ViewInput;
+  view: ViewInput | undefined;
 }
 
 function Links({ subject, scene, view }: LinksProps) {
@@ -80,7 +78,7 @@ function Links({ subject, scene, view }: LinksProps) {
         {links.map(({ link, isSource, other }) => (
           <li key={link.id}>
             {isSource ? `flows into ${other}` : `comes from ${other}`}
-            {link.label && <Members link={link} view={view} />}
+            {link.label && view && <Members link={link} view={view} />}
           </li>
         ))}
       </ul>
@@ -98,24 +96,5 @@ function Members({ link, view }: { link: SceneLink; view: ViewInput }) {
       </button>
       {isOpen && <MemberList link={link} view={view} />}
     </>
-  );
-}
-
-function MemberList({ link, view }: { link: SceneLink; view: ViewInput }) {
-  const { data, error } = useQuery(queryOf(ViewLinkDocument, { view, src: link.src, dst: link.dst }));
-  if (error) return <ErrorNote error={error} />;
-  if (!data) return <p>Loading …</p>;
-  const { masked, maskedTotal, total } = data.viewLink;
-  const rest = maskedTotal - masked.length;
-  return (
-    <ul>
-      {masked.map((node) => (
-        <li key={node.id}>
-          {node.kind.toLowerCase()} {node.name}
-        </li>
-      ))}
-      {rest > 0 && <li>and {rest.toLocaleString('en')} more</li>}
-      {total > 1 && <li>{total.toLocaleString('en')} pairs of members</li>}
-    </ul>
   );
 }

@@ -15,6 +15,10 @@ const PATHS = {
   sun: 'M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6ZM8 1.5v1M8 13.5v1M1.5 8h1M13.5 8h1M3.4 3.4l.7.7M11.9 11.9l.7.7M3.4 12.6l.7-.7M11.9 4.1l.7-.7',
   system: 'M2 3h12v8H2zM6 14h4M8 11v3',
   whole: 'M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4',
+  zoomIn: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10Zm3.6-1.4L14 14M5 7h4M7 5v4',
+  zoomOut: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10Zm3.6-1.4L14 14M5 7h4',
+  large: 'M9 2h5v5M7 14H2V9M14 2 9 7M2 14l5-5',
+  map: 'M2 3.5h12v9H2zM8 8h4v3H8z',
   warn: 'M8 2 1.8 13h12.4L8 2Zm0 4.5v3M8 11.3v.2',
 } as const;
 

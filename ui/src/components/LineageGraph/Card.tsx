@@ -2,29 +2,35 @@ import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
 import { SIDES, type Side } from '../../graph/neighbourhood';
 import type { Line, SceneCard } from '../../graph/scene';
 import { isData } from '../../graph/types';
+import { finerLevel } from '../../graph/view';
 import { Icon } from '../Icon/Icon';
 import styles from './Card.module.css';
+import { anchorId } from './elements';
+import { useGraph } from './graphContext';
+import { usePathState } from './pathHighlight';
+import { StateMark } from './StateMark';
+import { Title } from './Title';
 
-export type CardData = CardActions & { card: SceneCard };
-
-export interface CardActions extends Record<string, unknown> {
-  /** Id of the card or column whose details are open. */
-  selected: string | undefined;
-  onSelect: (id: string) => void;
-  onToggle: (id: string) => void;
-  /** Absent if the drawing has no space for more cards. */
-  onGrow: ((id: string, side: Side) => void) | undefined;
+export interface CardData extends Record<string, unknown> {
+  card: SceneCard;
 }
 
 const BUTTON = 'nodrag nopan';
 
-/** A node of the graph: the name opens its details, the arrow its lines, and `+3` draws more neighbours. */
-export function Card({ data }: NodeProps<Node<CardData>>) {
-  const { card, selected, onSelect, onToggle, onGrow } = data;
-  const { id, title, content, isOpen, neighbours } = card;
+/** A node of the graph: the name opens its details, the arrow its lines, the plus its content, and `+3` draws more neighbours. */
+export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
+  const { selected, facts, onSelect, onToggle, onHover } = useGraph();
+  const { id, title, caption, content, isOpen, neighbours, cut } = card;
   const isSelected = selected === id;
+  const path = usePathState(id);
+  const fact = facts.get(id);
+  const text = [caption, fact?.age].filter(Boolean).join(' · ');
   return (
-    <div className={classesOf(card, isSelected)}>
+    <div
+      className={`${classesOf(card, isSelected)} ${path && styles[path]}`}
+      onPointerEnter={() => onHover(id)}
+      onPointerLeave={() => onHover(undefined)}
+    >
       <div className={styles.head}>
         <Anchors />
         <button
@@ -32,14 +38,20 @@ export function Card({ data }: NodeProps<Node<CardData>>) {
           className={`${styles.select} ${BUTTON}`}
           onClick={() => onSelect(id)}
           aria-pressed={isSelected}
-          title={card.name}
+          aria-label={[`${title} ${caption}`, fact?.text, cut && 'cut here'].filter(Boolean).join(', ')}
+          title={[card.name, fact?.text].filter(Boolean).join('\n')}
+          data-card={id}
         >
           <Icon name={isData(card) ? 'dataset' : 'job'} />
           <span className={styles.words}>
-            <b>{title}</b>
-            <small>{card.caption}</small>
+            <Title text={title} />
+            <small>
+              {fact && <StateMark state={fact.state} />}
+              {text}
+            </small>
           </span>
         </button>
+        <Enter card={card} />
         {content && (
           <button
             type="button"
@@ -47,19 +59,39 @@ export function Card({ data }: NodeProps<Node<CardData>>) {
             onClick={() => onToggle(id)}
             aria-expanded={isOpen}
             aria-label={`${isOpen ? 'Hide' : 'Show'} the ${content} of ${title}`}
+            title={`${isOpen ? 'Hide' : 'Show'} the ${content}`}
           >
             <Icon name="chevron" size={14} />
           </button>
         )}
       </div>
-      {isOpen && <Lines card={card} selected={selected} onSelect={onSelect} />}
-      {neighbours &&
-        SIDES.map((side) => neighbours[side] > 0 && <Grow key={side} card={card} side={side} onGrow={onGrow} />)}
+      {isOpen && <Lines card={card} />}
+      {neighbours && SIDES.map((side) => neighbours[side] > 0 && <Grow key={side} card={card} side={side} />)}
+      {SIDES.map((side) => cut?.[side] && !neighbours?.[side] && <Cut key={side} side={side} />)}
     </div>
   );
 }
 
-function Grow({ card, side, onGrow }: { card: SceneCard; side: Side; onGrow: CardData['onGrow'] }) {
+/** The button that draws the content of a card inside it. */
+function Enter({ card: { id, kind, title, isBox, columns } }: { card: SceneCard }) {
+  const { onEnter } = useGraph();
+  const level = finerLevel(kind);
+  if (!onEnter || !level || isBox || columns) return null;
+  return (
+    <button
+      type="button"
+      className={`${styles.toggle} ${BUTTON}`}
+      onClick={() => onEnter(id, level)}
+      aria-label={`Draw the ${level.toLowerCase()}s inside ${title}`}
+      title={`Zoom in: draw the ${level.toLowerCase()}s inside`}
+    >
+      <Icon name="zoomIn" size={14} />
+    </button>
+  );
+}
+
+function Grow({ card, side }: { card: SceneCard; side: Side }) {
+  const { onGrow } = useGraph();
   const count = card.neighbours?.[side].toLocaleString('en');
   const label = `${count} more ${side} ${card.title}`;
   return (
@@ -76,9 +108,20 @@ function Grow({ card, side, onGrow }: { card: SceneCard; side: Side; onGrow: Car
   );
 }
 
-type LinesProps = Pick<CardData, 'card' | 'selected' | 'onSelect'>;
+/** The mark of a side whose links the limit of the depth cut off. */
+function Cut({ side }: { side: Side }) {
+  return (
+    <span
+      className={`${styles.grow} ${styles.cut} ${styles[side]}`}
+      title="The drawing is cut here. The lineage may continue."
+    >
+      {side === 'before' ? '‹ cut' : 'cut ›'}
+    </span>
+  );
+}
 
-function Lines({ card: { content, lines, rest, isPending }, selected, onSelect }: LinesProps) {
+function Lines({ card: { content, lines, rest, isPending } }: { card: SceneCard }) {
+  const { selected } = useGraph();
   const keys = lines.filter((line) => line.isKey).length;
   return (
     <div className={styles.lines}>
@@ -90,28 +133,39 @@ function Lines({ card: { content, lines, rest, isPending }, selected, onSelect }
           keys > 0 && index === keys && styles.afterKeys,
           line.key === selected && styles.selected,
         ];
+        const className = classes.filter(Boolean).join(' ');
+        if (content !== 'operations') return <Column key={line.key} line={line} className={className} />;
         return (
-          <div key={line.key} className={classes.filter(Boolean).join(' ')} title={line.text}>
-            {content === 'operations' ? (
-              <LineText line={line} />
-            ) : (
-              <>
-                <Anchors id={line.key} />
-                <button
-                  type="button"
-                  className={BUTTON}
-                  aria-pressed={line.key === selected}
-                  onClick={() => onSelect(line.key)}
-                >
-                  <LineText line={line} />
-                </button>
-              </>
-            )}
+          <div key={line.key} className={className} title={line.text}>
+            <LineText line={line} />
           </div>
         );
       })}
       {rest > 0 && <p className={styles.none}>and {rest} more</p>}
       {lines.length === 0 && <p className={styles.none}>{isPending ? 'Loading …' : `No ${content} are known.`}</p>}
+    </div>
+  );
+}
+
+function Column({ line, className }: { line: Line; className: string }) {
+  const { selected, onSelect, onHover } = useGraph();
+  const path = usePathState(line.key);
+  return (
+    <div
+      className={`${className} ${path === 'lit' ? styles.litLine : ''}`}
+      title={line.text}
+      onPointerEnter={() => onHover(line.key)}
+    >
+      <Anchors id={line.key} />
+      <button
+        type="button"
+        className={BUTTON}
+        aria-pressed={line.key === selected}
+        onClick={() => onSelect(line.key)}
+        data-card={line.key}
+      >
+        <LineText line={line} />
+      </button>
     </div>
   );
 }
@@ -127,7 +181,7 @@ function LineText({ line: { text, note, isKey } }: { line: Line }) {
 }
 
 /** The ends of links at a column, or at the head of the card. */
-function Anchors({ id = '' }: { id?: string }) {
+export function Anchors({ id = '' }: { id?: string }) {
   return (
     <>
       <Handle type="target" position={Position.Left} id={anchorId('in', id)} isConnectable={false} />
@@ -136,12 +190,8 @@ function Anchors({ id = '' }: { id?: string }) {
   );
 }
 
-export function anchorId(direction: 'in' | 'out', column = ''): string {
-  return column === '' ? direction : `${direction} ${column}`;
-}
-
 function classesOf(card: SceneCard, isSelected: boolean): string {
-  const { state = 'plain' } = card;
+  const { state = 'plain', cut } = card;
   return [
     styles.card,
     !isData(card) && styles.job,
@@ -149,6 +199,8 @@ function classesOf(card: SceneCard, isSelected: boolean): string {
     card.isCoarse && styles.coarse,
     card.isFocus && styles.focus,
     card.isOpen && styles.open,
+    cut?.before && styles.cutBefore,
+    cut?.after && styles.cutAfter,
     isSelected && styles.selected,
   ]
     .filter(Boolean)

@@ -1,41 +1,69 @@
 import '@xyflow/react/dist/style.css';
+import { MiniMap, ReactFlow, ReactFlowProvider } from '@xyflow/react';
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import type { NodeKind, ViewInput } from '../../api/generated/graphql';
+import type { Depth, Side } from '../../graph/neighbourhood';
+import { pathOfEnds } from '../../graph/route';
 import {
-  ControlButton,
-  Controls,
-  type Edge,
-  type Node,
-  type NodeHandle,
-  Position,
-  ReactFlow,
-  ReactFlowProvider,
-} from '@xyflow/react';
-import { type ReactNode, useMemo, useRef, useState } from 'react';
-import type { ViewInput } from '../../api/generated/graphql';
-import type { Side } from '../../graph/neighbourhood';
-import { anchorsOf, type Draft, findSubject, isColumnLink, type Scene, type SceneLink } from '../../graph/scene';
-import { canvasHeight, fitViewport, MIN_ZOOM } from '../../graph/viewport';
-import { useFit, useWidth } from '../../hooks/useCanvas';
+  type Draft,
+  findLink,
+  findSubject,
+  type Scene,
+  type SceneCard,
+  type SceneLink,
+  type Subject,
+} from '../../graph/scene';
+import { canvasHeight, fitViewport, MIN_ZOOM, type Viewport } from '../../graph/viewport';
+import type { ViewChoice } from '../../graph/zoom';
+import { useFit, useSize } from '../../hooks/useCanvas';
+import { useFacts } from '../../hooks/useFacts';
 import { type TraceLines, useScene } from '../../hooks/useScene';
+import type { GraphState } from '../../location/location';
 import { DetailPanel } from '../DetailPanel/DetailPanel';
-import { Icon } from '../Icon/Icon';
-import { anchorId, Card, type CardActions, type CardData } from './Card';
+import { LinkPanel } from '../DetailPanel/LinkPanel';
+import { Box } from './Box';
+import { Card } from './Card';
+import { makeEdges, makeNodes } from './elements';
+import { GraphTools } from './GraphTools';
+import { GraphTree } from './GraphTree';
+import { type GraphActions, GraphContext } from './graphContext';
+import { Legend } from './Legend';
 import styles from './LineageGraph.module.css';
+import { LinkLine } from './LinkLine';
+import { makePathStore, PathContext } from './pathHighlight';
+import { useGraphKeys } from './useGraphKeys';
+import { useWheelLevels } from './useWheelLevels';
 
-interface LineageGraphProps {
+export interface LineageGraphProps {
   draft: Draft;
   /** The question behind the draft, if it is a view. */
-  view?: ViewInput;
+  view?: ViewInput | undefined;
   trace?: TraceLines;
   /** Id of the card in the middle, if the full drawing is not readable. */
   centre?: string | undefined;
+  /** Whether the drawing is older than the controls. */
+  isLoading?: boolean;
+  state?: GraphState | undefined;
+  onState: (state: GraphState) => void;
   /** Called for more neighbours of a card. Absent if the drawing has no space for them. */
   onGrow?: ((id: string, side: Side) => void) | undefined;
+  steps?: Depth | undefined;
+  onSteps: (steps: Depth) => void;
+  /** The levels of the drawing, and the calls that change them. A trace has one level. */
+  levels?: ViewChoice;
+  onLevels?: (levels: ViewChoice) => void;
+  onEnter?: (id: string, level: NodeKind) => void;
+  onLeave?: (ids: ReadonlySet<string>) => void;
   /** Controls on top of the drawing. */
   children?: ReactNode;
 }
 
-const PANEL_HEIGHT = 400;
-const NODE_TYPES = { card: Card };
+const PANEL_HEIGHT = 420;
+/** From this number of cards on, a small map shows the place of the window in the drawing. */
+const MAP_CARDS = 12;
+const NODE_TYPES = { card: Card, box: Box };
+const EDGE_TYPES = { link: LinkLine };
+const NO_STATE: GraphState = {};
 
 /** A drawing of nodes and links, with the details of the selected node at its side. */
 export function LineageGraph(props: LineageGraphProps) {
@@ -46,134 +74,199 @@ export function LineageGraph(props: LineageGraphProps) {
   );
 }
 
-function Canvas({ draft, view, trace, centre, onGrow, children }: LineageGraphProps) {
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const [selected, setSelected] = useState<string>();
+function Canvas(props: LineageGraphProps) {
+  const { draft, view, trace, centre, isLoading = false, state = NO_STATE, onState, children } = props;
+  const open = useMemo(() => new Set(state.open), [state.open]);
   const scene = useScene(draft, open, trace);
-  const subject = selected === undefined ? undefined : findSubject(scene, selected);
-  const nodes = useMemo(
-    () =>
-      makeNodes(scene, {
-        selected,
-        onSelect: (id) => setSelected((current) => (current === id ? undefined : id)),
-        onToggle: (id) => setOpen((current) => toggle(current, id)),
-        onGrow,
-      }),
-    [scene, selected, onGrow],
+  const facts = useFacts(
+    draft.cards.map(({ id }) => id),
+    !view?.asOf,
   );
-  const edges = useMemo(() => makeEdges(scene), [scene]);
-  const middle =
-    scene.cards.find(({ id }) => id === (subject?.card ?? centre)) ?? scene.cards.find(({ isFocus }) => isFocus);
+  const { subject, link } = findSelection(scene, state.selected);
+  const [anchor, setAnchor] = useState<string>();
+  const store = useMemo(makePathStore, []);
+  const [hovered, setHovered] = useState<string>();
+  const actions = useActions(props, open, { facts, onHover: setHovered, onAnchor: setAnchor });
+  usePath(scene, hovered ?? state.selected, store.set);
 
+  const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLElement>(null);
-  const width = useWidth(canvas);
-  const height = Math.max(canvasHeight(scene, width), subject ? PANEL_HEIGHT : 0);
-  const showAll = useFit(scene, width, height, middle);
+  const size = useSize(canvas);
+  const least = subject || link ? PANEL_HEIGHT : 0;
+  const height = state.isLarge ? size.height : Math.max(canvasHeight(scene, size.width), least);
+  const middle = findMiddle(scene, anchor ?? subject?.card ?? centre);
+  const { showAll, showCard } = useFit(scene, { width: size.width, height }, middle);
+  const close = () => onState(withSelection(state, undefined));
+  useGraphKeys(frame, { scene, showAll, showCard, actions, state, onState });
+  useWheelLevels(canvas, scene, actions);
   return (
-    <div className={styles.frame}>
-      <section ref={canvas} className={styles.canvas} style={{ height }} aria-label="Lineage graph">
-        {width > 0 && (
-          <ReactFlow
-            nodes={nodes}
-            edges={edges}
-            nodeTypes={NODE_TYPES}
-            nodesDraggable={false}
-            nodesConnectable={false}
-            nodesFocusable={false}
-            edgesFocusable={false}
-            elementsSelectable={false}
-            zoomOnScroll={false}
-            preventScrolling={false}
-            onlyRenderVisibleElements
-            minZoom={MIN_ZOOM}
-            defaultViewport={fitViewport(scene, { width, height }, middle)}
+    <PathContext value={store}>
+      <GraphContext value={actions}>
+        <div ref={frame} className={`${styles.frame} ${state.isLarge ? styles.large : ''}`} aria-busy={isLoading}>
+          <section
+            ref={canvas}
+            className={`${styles.canvas} ${isLoading ? styles.loading : ''}`}
+            style={state.isLarge ? undefined : { height }}
+            aria-label="Lineage graph"
           >
-            <Controls showInteractive={false} showFitView={false} orientation="horizontal" position="top-right">
-              <ControlButton onClick={showAll} title="Show the whole" aria-label="Show the whole">
-                <Icon name="whole" size={12} />
-              </ControlButton>
-            </Controls>
-          </ReactFlow>
-        )}
-        <div className={styles.tools}>{children}</div>
-        <Legend links={scene.links} />
-      </section>
-      {subject && (
-        <DetailPanel
-          key={subject.id}
-          subject={subject}
-          scene={scene}
-          view={view}
-          trace={trace}
-          onClose={() => setSelected(undefined)}
-        />
-      )}
-    </div>
+            {size.width > 0 && (
+              <Drawing
+                scene={scene}
+                isLarge={state.isLarge ?? false}
+                viewport={fitViewport(scene, { width: size.width, height }, middle)}
+                actions={actions}
+              />
+            )}
+            <GraphTools
+              {...props}
+              scene={scene}
+              state={state}
+              onFit={showAll}
+              onFind={(id) => {
+                onState(withSelection(state, id));
+                showCard(id);
+              }}
+              onLeave={actions.onLeave}
+            >
+              {children}
+            </GraphTools>
+            <Legend links={scene.links} />
+          </section>
+          <GraphTree scene={scene} facts={facts} onSelect={actions.onSelect} />
+          <Details {...props} scene={scene} subject={subject} link={link} onEnter={actions.onEnter} onClose={close} />
+        </div>
+      </GraphContext>
+    </PathContext>
   );
 }
 
-/** The meaning of the lines, for those kinds of links that the drawing has. */
-function Legend({ links }: { links: readonly SceneLink[] }) {
-  const flows = links.filter((link) => !isColumnLink(link));
+interface DrawingProps {
+  scene: Scene;
+  isLarge: boolean;
+  viewport: Viewport;
+  actions: GraphActions;
+}
+
+function Drawing({ scene, isLarge, viewport, actions: { onSelect, onHover } }: DrawingProps) {
+  const nodes = useMemo(() => makeNodes(scene.cards), [scene]);
+  const edges = useMemo(() => makeEdges(scene), [scene]);
   return (
-    <p className={styles.legend}>
-      {flows.some((link) => link.state === 'traced' && !link.isCoarse) && <span>traced record by record</span>}
-      {flows.some((link) => link.isCoarse) && <span className={styles.coarse}>known by dataset only</span>}
-      {flows.length < links.length && <span className={styles.column}>from column to column</span>}
-    </p>
+    <ReactFlow
+      nodes={nodes}
+      edges={edges}
+      nodeTypes={NODE_TYPES}
+      edgeTypes={EDGE_TYPES}
+      nodesDraggable={false}
+      nodesConnectable={false}
+      nodesFocusable={false}
+      edgesFocusable={false}
+      elementsSelectable={false}
+      zoomOnScroll={isLarge}
+      preventScrolling={isLarge}
+      onlyRenderVisibleElements
+      minZoom={MIN_ZOOM}
+      defaultViewport={viewport}
+      onEdgeClick={(_, { id }) => onSelect(id)}
+      onEdgeMouseEnter={(_, { id }) => onHover(id)}
+      onEdgeMouseLeave={() => onHover(undefined)}
+      disableKeyboardA11y
+    >
+      {scene.cards.length >= MAP_CARDS && <Overview isLarge={isLarge} />}
+    </ReactFlow>
   );
 }
 
-function toggle(ids: ReadonlySet<string>, id: string): Set<string> {
-  const next = new Set(ids);
-  if (!next.delete(id)) next.add(id);
-  return next;
+function findSelection(
+  scene: Scene,
+  id: string | undefined,
+): { subject?: Subject | undefined; link?: SceneLink | undefined } {
+  if (id === undefined) return {};
+  const subject = findSubject(scene, id);
+  return subject ? { subject } : { link: findLink(scene, id) };
 }
 
-/** React Flow ignores the pointer on nodes that nobody can move or select, but these nodes hold buttons. */
-const CLICKABLE = { pointerEvents: 'all' } as const;
-
-/** With the positions of the handles, React Flow does not need to measure the cards. */
-function makeNodes(scene: Scene, data: CardActions): Node<CardData>[] {
-  return scene.cards.map((card) => ({
-    id: card.id,
-    type: 'card',
-    position: { x: card.x, y: card.y },
-    width: card.width,
-    height: card.height,
-    style: CLICKABLE,
-    handles: anchorsOf(card).flatMap(({ id, y }): NodeHandle[] => [
-      { id: anchorId('in', id), type: 'target', position: Position.Left, x: 0, y, width: 1, height: 1 },
-      { id: anchorId('out', id), type: 'source', position: Position.Right, x: card.width, y, width: 1, height: 1 },
-    ]),
-    data: { ...data, card },
-  }));
+/** The card that the window shows if the full drawing is not readable. */
+function findMiddle({ cards }: Scene, id: string | undefined): SceneCard | undefined {
+  return cards.find((card) => card.id === id) ?? cards.find(({ isFocus }) => isFocus);
 }
 
-function makeEdges({ cards, links }: Scene): Edge[] {
-  const titles = new Map(
-    cards.flatMap(({ id, title, lines }) => [
-      [id, title] as const,
-      ...lines.map(({ key, text }) => [key, text] as const),
-    ]),
+interface DetailsProps extends Pick<LineageGraphProps, 'view' | 'trace'> {
+  scene: Scene;
+  subject: Subject | undefined;
+  link: SceneLink | undefined;
+  onEnter: GraphActions['onEnter'];
+  onClose: () => void;
+}
+
+function Details({ scene, subject, link, view, trace, onEnter, onClose }: DetailsProps) {
+  if (subject) return <DetailPanel key={subject.id} {...{ subject, scene, view, trace, onClose }} />;
+  return link && <LinkPanel key={link.id} {...{ link, scene, view, onEnter, onClose }} />;
+}
+
+function Overview({ isLarge }: { isLarge: boolean }) {
+  return (
+    <MiniMap
+      className={styles.map ?? ''}
+      style={isLarge ? { width: 220, height: 140 } : { width: 132, height: 72 }}
+      pannable
+      zoomable
+      ariaLabel="Map of the drawing"
+      nodeClassName={({ type }) => (type === 'box' ? 'box' : 'card')}
+      nodeBorderRadius={8}
+    />
   );
-  return links.map((link) => makeEdge(link, (id) => titles.get(id) ?? id));
 }
 
-function makeEdge(link: SceneLink, titleOf: (id: string) => string): Edge {
-  const { id, src, dst, srcCard, dstCard, label, state = 'plain' } = link;
-  const isColumn = isColumnLink(link);
-  // A hidden job is between all columns, so a label at each of hundreds of links would be useless.
-  const isMarked = link.isHidden && !isColumn;
+interface ActionInput extends Pick<GraphActions, 'facts' | 'onHover'> {
+  /** Called with the card that keeps its place while the drawing changes. */
+  onAnchor: (id: string) => void;
+}
+
+function useActions(props: LineageGraphProps, open: ReadonlySet<string>, input: ActionInput): GraphActions {
+  const { state = NO_STATE, onState, onGrow, onEnter, onLeave, draft } = props;
+  const { facts, onHover, onAnchor } = input;
+  const at =
+    <Rest extends unknown[]>(action: (id: string, ...rest: Rest) => void) =>
+    (id: string, ...rest: Rest) => {
+      onAnchor(id);
+      action(id, ...rest);
+    };
   return {
-    id,
-    source: srcCard,
-    target: dstCard,
-    sourceHandle: anchorId('out', src === srcCard ? '' : src),
-    targetHandle: anchorId('in', dst === dstCard ? '' : dst),
-    ariaLabel: `${titleOf(src)} flows into ${titleOf(dst)}${label ? `, ${label}` : ''}`,
-    className: [state, link.isCoarse && 'coarse', isColumn && 'column', isMarked && 'hidden'].filter(Boolean).join(' '),
-    zIndex: state === 'traced' ? 1 : 0,
-    ...(label && !isColumn ? { label } : {}),
+    selected: state.selected,
+    facts,
+    onHover,
+    onSelect: (id) => onState(withSelection(state, id === state.selected ? undefined : id)),
+    onToggle: at((id) => {
+      const { open: _, ...rest } = state;
+      const next = open.has(id) ? [...open].filter((other) => other !== id) : [...open, id];
+      onState(next.length > 0 ? { ...rest, open: next } : rest);
+    }),
+    onGrow: onGrow && at(onGrow),
+    onEnter: onEnter && at(onEnter),
+    onLeave: onLeave && at((id) => onLeave(new Set([id, ...contentOf(draft, id)]))),
   };
+}
+
+/** Ids of the cards inside a box, at any depth. */
+function contentOf({ cards }: Draft, id: string): string[] {
+  const inside = new Set([id]);
+  for (const box of inside) for (const card of cards) if (card.parent === box) inside.add(card.id); // the loop also visits new members
+  return [...inside];
+}
+
+function withSelection({ selected: _, ...state }: GraphState, id: string | undefined): GraphState {
+  return id === undefined ? state : { ...state, selected: id };
+}
+
+/** Highlight the path through a card, a column or a link. */
+function usePath(scene: Scene, id: string | undefined, show: (path: ReadonlySet<string> | undefined) => void): void {
+  useEffect(() => {
+    const { subject, link } = findSelection(scene, id);
+    const direct = scene.links.filter(({ isIndirect }) => !isIndirect);
+    if (subject) {
+      const isColumn = subject.kind === 'COLUMN';
+      const path = pathOfEnds(direct, isColumn ? subject.ends : new Set([subject.card]), isColumn);
+      show(path.add(subject.card));
+    } else show(link && new Set([link.id, link.src, link.dst, link.srcCard, link.dstCard]));
+  }, [scene, id, show]);
 }

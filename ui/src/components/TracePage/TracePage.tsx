@@ -17,7 +17,7 @@ import { type DirectionChoice, definedParts, HOME, type Location, type TracedRec
 import { sentenceOf } from '../../trace/sentence';
 import { valuesOf } from '../../trace/values';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
-import { FlowGraph } from '../DatasetFlow/DatasetFlow';
+import { FlowGraph } from '../DatasetFlow/FlowGraph';
 import { Incomplete } from '../Incomplete/Incomplete';
 import { LargeTrace } from '../LargeTrace/LargeTrace';
 import { Link } from '../Link/Link';

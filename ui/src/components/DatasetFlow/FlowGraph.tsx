@@ -1,0 +1,51 @@
+import type { ComponentProps } from 'react';
+import { closeContainers, openContainer, type ViewChoice, WHOLE } from '../../graph/zoom';
+import type { DrawnPart } from '../../hooks/useDraft';
+import { amendAddress, navigate } from '../../hooks/useLocation';
+import type { Location } from '../../location/location';
+import { LineageGraph } from '../LineageGraph/LazyGraph';
+import { Note } from '../Note/Note';
+import styles from './DatasetFlow.module.css';
+
+type GraphProps = ComponentProps<typeof LineageGraph>;
+
+interface FlowGraphProps extends Pick<GraphProps, 'view' | 'trace' | 'isLoading' | 'children'> {
+  draft: DrawnPart;
+  location: Location;
+  /** The levels of the drawing. A trace has none. */
+  choice?: ViewChoice;
+  onChoice?: (choice: ViewChoice) => void;
+}
+
+/** A graph whose state is in the address, and a note if it is full. */
+export function FlowGraph({ draft, location, choice = WHOLE, onChoice, ...rest }: FlowGraphProps) {
+  const growth = location.grown ?? [];
+  return (
+    <>
+      <LineageGraph
+        {...rest}
+        draft={draft}
+        centre={growth.at(-1)?.id}
+        state={location.graph}
+        onState={(graph) => amendAddress({ ...location, graph })}
+        onGrow={draft.isFull ? undefined : (id, side) => navigate({ ...location, grown: [...growth, { id, side }] })}
+        steps={location.steps}
+        onSteps={(steps) => navigate({ ...location, steps })}
+        {...(onChoice && {
+          levels: choice,
+          onLevels: onChoice,
+          onEnter: (id, level) => onChoice(openContainer(choice, { id, level })),
+          onLeave: (ids) => onChoice(closeContainers(choice, ids)),
+        })}
+      />
+      {draft.isFull && (
+        <div className={styles.notes}>
+          <Note>
+            The drawing is full: {draft.cards.length} cards are drawn. To continue from a dataset at the edge, select it
+            and open its rows.
+          </Note>
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,17 @@
+import { isColumnLink, type SceneLink } from '../../graph/scene';
+import styles from './LineageGraph.module.css';
+
+/** The meaning of the lines, for those kinds of links that the drawing has. */
+export function Legend({ links }: { links: readonly SceneLink[] }) {
+  const flows = links.filter((link) => !isColumnLink(link));
+  const columns = links.filter(isColumnLink);
+  return (
+    <p className={styles.legend}>
+      {flows.some((link) => link.state === 'traced' && !link.isCoarse) && <span>traced record by record</span>}
+      {flows.some((link) => link.isCoarse) && <span className={styles.coarse}>known by dataset only</span>}
+      {flows.some((link) => link.isHidden) && <span className={styles.via}>through hidden nodes</span>}
+      {columns.some((link) => !link.isIndirect) && <span className={styles.column}>from column to column</span>}
+      {columns.some((link) => link.isIndirect) && <span className={styles.indirect}>column decides about rows</span>}
+    </p>
+  );
+}
