@@ -67,8 +67,8 @@ test('changes of the view are steps of the history: Back undoes them one by one,
   await expect(page).toHaveURL(/dataset=/);
 });
 
-test('a chosen view of a large lineage holds 150 boxes at most, and says how many there are', async ({ page }) => {
+test('a chosen view of a large lineage starts with 40 boxes, and says how many nodes there are', async ({ page }) => {
   await page.goto(`/?dataset=${encodeURIComponent(wide)}&hide=kind%3Djob`);
-  await expect(page.getByText(/^The nearest 150 of \d/)).toBeVisible();
-  expect(await boxes(page).count()).toBeLessThanOrEqual(150);
+  await expect(page.getByText(/^The nearest 40 of \d/)).toBeVisible();
+  expect(await boxes(page).count()).toBeLessThanOrEqual(40);
 });

@@ -34,7 +34,9 @@ export function placeNested(boxes: readonly NestedBox[], links: readonly Ends[])
       const content = inner.get(box.id);
       return content ? { ...box, ...sizeAround(content, box) } : box;
     });
-    const unique = new Map((ends.get(level) ?? []).map((link) => [linkKey(link), link]));
+    const direct = ends.get(level) ?? [];
+    const around = direct.length > 0 || level === undefined ? [] : linksAround(own, links);
+    const unique = new Map([...direct, ...around].map((link) => [linkKey(link), link]));
     const base = layOut(
       own.map(({ id, closed }) => ({ id, ...closed })),
       [...unique.values()],
@@ -44,6 +46,19 @@ export function placeNested(boxes: readonly NestedBox[], links: readonly Ends[])
     return layout;
   };
   return place(undefined);
+}
+
+/** Data can leave a box and return to it. The content of the box is then placed in the order of the data, as if the links were direct. */
+function linksAround(own: readonly Box[], links: readonly Ends[]): Ends[] {
+  const ids = new Set(own.map(({ id }) => id));
+  const targets = Map.groupBy(
+    links.filter(({ src, dst }) => !ids.has(src) && ids.has(dst)),
+    ({ src }) => src,
+  );
+  return links
+    .filter(({ src, dst }) => ids.has(src) && !ids.has(dst))
+    .flatMap(({ src, dst }) => (targets.get(dst) ?? []).map((link) => ({ src, dst: link.dst })))
+    .filter(({ src, dst }) => src !== dst);
 }
 
 function sizeAround({ width, height }: Layout, box: Box): { width: number; height: number } {

@@ -19,7 +19,6 @@ export function Box({ data: { card } }: NodeProps<Node<CardData>>) {
           className={`${styles.name} nodrag nopan`}
           onClick={() => onSelect(id)}
           aria-pressed={selected === id}
-          aria-label={`${title} ${caption}`}
           title={name}
           data-card={id}
         >

@@ -24,7 +24,6 @@ export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
   const isSelected = selected === id;
   const path = usePathState(id);
   const fact = facts.get(id);
-  const text = [caption, fact?.age].filter(Boolean).join(' · ');
   return (
     <div
       className={`${classesOf(card, isSelected)} ${path && styles[path]}`}
@@ -38,7 +37,6 @@ export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
           className={`${styles.select} ${BUTTON}`}
           onClick={() => onSelect(id)}
           aria-pressed={isSelected}
-          aria-label={[`${title} ${caption}`, fact?.text, cut && 'cut here'].filter(Boolean).join(', ')}
           title={[card.name, fact?.text].filter(Boolean).join('\n')}
           data-card={id}
         >
@@ -47,7 +45,11 @@ export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
             <Title text={title} />
             <small>
               {fact && <StateMark state={fact.state} />}
-              {text}
+              {caption}
+              {fact?.age && <span> · {fact.age}</span>}
+              <span className="visually-hidden">
+                {[fact && `, ${fact.text}`, cut && ', cut here'].filter(Boolean).join('')}
+              </span>
             </small>
           </span>
         </button>

@@ -1,5 +1,5 @@
 import { useReactFlow } from '@xyflow/react';
-import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import type { Side } from '../../graph/neighbourhood';
 import type { Scene, SceneCard } from '../../graph/scene';
 import { atStop, STOPS, stopOf } from '../../graph/zoom';
@@ -93,7 +93,6 @@ const MATCHES = 8;
 /** Find a card or a column in the drawing. Enter goes to the first match. */
 function Find({ scene, onFind }: Pick<GraphToolsProps, 'scene' | 'onFind'>) {
   const [text, setText] = useState('');
-  const list = useId();
   const matches = text.trim() ? findCards(scene, text.trim().toLowerCase()) : [];
   const select = (id: string) => {
     setText('');
@@ -111,7 +110,6 @@ function Find({ scene, onFind }: Pick<GraphToolsProps, 'scene' | 'onFind'>) {
         type="text"
         placeholder="Find in the graph"
         aria-label="Find in the graph"
-        aria-controls={list}
         autoComplete="off"
         spellCheck={false}
         value={text}
@@ -119,7 +117,7 @@ function Find({ scene, onFind }: Pick<GraphToolsProps, 'scene' | 'onFind'>) {
         onKeyDown={(event) => event.key === 'Escape' && setText('')}
       />
       {text.trim() && (
-        <ul id={list} className={styles.matches}>
+        <ul className={styles.matches} aria-live="polite">
           {matches.slice(0, MATCHES).map(({ id, title, caption }) => (
             <li key={id}>
               <button type="button" onClick={() => select(id)}>

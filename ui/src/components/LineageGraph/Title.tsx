@@ -3,10 +3,16 @@ import styles from './Title.module.css';
 /** A name that is cut before its last segment if the card has no space: the end distinguishes it best. */
 export function Title({ text }: { text: string }) {
   const start = tailStart(text);
+  if (start === 0) return <b className={styles.title}>{text}</b>;
   return (
     <b className={styles.title}>
-      {start > 0 && <span className={styles.head}>{text.slice(0, start)}</span>}
-      <span className={styles.tail}>{text.slice(start)}</span>
+      <span className="visually-hidden">{text}</span>
+      <span aria-hidden="true" className={styles.head}>
+        {text.slice(0, start)}
+      </span>
+      <span aria-hidden="true" className={styles.tail}>
+        {text.slice(start)}
+      </span>
     </b>
   );
 }
