@@ -39,7 +39,6 @@ class Administered:
         return [self.shown(key) for key in reversed(self.kept_keys())]
 
     def tenants(self) -> Sequence[Tenant]:
-        """Return the tenants by name."""
         now = self._clock()
         valid = Counter(key.tenant for key in self.kept_keys() if key.state(now) == "valid")
         rules = self._rules()

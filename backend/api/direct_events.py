@@ -1,7 +1,7 @@
 """Handles small bodies of OpenLineage events directly at the connection, without ASGI.
 
-Producers mostly send one event of a few kilobytes, and a service gets thousands a second. Checking an event takes less time than passing
-it through every layer of the application. So the connection offers each body to this module first. The checks of the guard and of the
+Producers mostly send one event of a few kilobytes, and a service gets thousands a second. Checking an event takes less time than passing it
+through every layer of the application. The connection therefore offers each body to this module first. The checks of the guard and of the
 event, the log and the answers are the same as in `lineage`; the log line and the metrics are the same as in `requests`. Unusual requests
 are left to the application before any work is done: a refusal, a session, a token with keys still to fetch, a compressed body, a sender
 restricted to namespaces, a tenant with slow bodies, or a service with tracing.

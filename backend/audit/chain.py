@@ -129,7 +129,6 @@ def verify(path: Path, *, head: str | None = None, within: int | None = None) ->
 
 
 def _follow(found: Verified, file: Path, number: int, entry: dict[str, Any], *, is_linked: bool) -> bool:
-    """Compare the link of a line with the previous line. Returns whether this line or an earlier line has a link."""
     found.first = found.first or entry["at"]
     found.last = entry["at"]
     if "prev" not in entry:

@@ -85,7 +85,6 @@ def latest(path: Path, wanted: Wanted, most: int, *, within: int | None = None) 
 
 
 def _lines(path: Path, until: datetime | None) -> Iterator[bytes]:
-    """Yield the lines of all files, last first, without most of the lines later than `until`."""
     read: set[int] = set()
     yield from backward(path, read, until)
     # Listed after the current file was read, because that file may have been renamed meanwhile.

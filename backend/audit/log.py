@@ -94,7 +94,6 @@ class AuditLog:
             return found
 
     def close(self) -> None:
-        """Write the waiting lines and the end of the service, and flush them to disk."""
         self._append({"what": "service.end"})
         self._queue.put(None)
         self._thread.join()
@@ -132,7 +131,6 @@ class AuditLog:
         )
 
     def _wait(self) -> tuple[list[_Waiting], bool]:
-        """Return the lines to write now, and whether they are the last."""
         found: list[_Waiting] = []
         try:
             idle = self._unsynced_since is None and self.state == "ok"

@@ -51,7 +51,6 @@ class Finding:
 
 
 def diagnose(home: str | os.PathLike[str] | None = None) -> list[Finding]:
-    """Run all checks, in the order of a setup."""
     place = Home.at(home)
     return [_versions(), _java(), _pyspark(), _server(), *_home(place), _disk(place.path), _service(place)]
 

@@ -98,7 +98,6 @@ class ChildProcess(ABC):
             self._process.kill()
 
     async def close(self) -> None:
-        """Kill the process, and wait until its pipes are closed."""
         self.kill()
         assert self._process.stdin is not None  # noqa: S101 - it was made with pipes
         assert self._process.stdout is not None  # noqa: S101

@@ -13,13 +13,11 @@ LENGTH = struct.Struct(">Q")
 
 
 def packed(message: object) -> bytes:
-    """Return the bytes of a message, with the length."""
     body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(body)) + body
 
 
 def unpacked(body: bytes) -> Any:
-    """Return the message in bytes without the length."""
     return pickle.loads(body)  # noqa: S301 - from our own process, see above
 
 

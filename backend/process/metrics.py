@@ -66,5 +66,4 @@ class Metrics:
         self._questions.labels(outcome).observe(seconds)
 
     def exposition(self) -> bytes:
-        """Return the metrics in Prometheus' text format."""
         return generate_latest(self._registry)

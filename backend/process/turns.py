@@ -93,7 +93,6 @@ class Turns:
 
     @property
     def next_place(self) -> int | None:
-        """Return the next caller's place, or None if none is free."""
         return self._free[0] if self._free else None
 
     @property

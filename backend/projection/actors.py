@@ -56,7 +56,6 @@ def _state_types(statement: Statement, facet: Mapping[str, Any]) -> None:
 
 
 def _containment(job: str, facet: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return pairs of a container and its content. All of them contain the job."""
     found = []
     for path, container, child in _pairs(facet, "containment"):
         if kind_of(container) is not NodeKind.ACTOR or (child != job and kind_of(child) is not NodeKind.ACTOR):
@@ -66,7 +65,6 @@ def _containment(job: str, facet: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _state_containment(statement: Statement, job: str, containment: Sequence[tuple[str, str]], pipeline: str | None) -> None:
-    """State the containers of the job, and that the pipeline contains the outermost one. A container's own job is within it."""
     for container, child in containment:
         for node in {container, child} - {job}:
             statement.describe(node, {}, name=":".join(parse_id(node)[1][1:]))

@@ -141,7 +141,6 @@ def _state_operators(statement: Statement, manifest: Mapping[str, Any], run: str
 
 
 def _made(files: Sequence[WrittenFile]) -> dict[int, list[str]]:
-    """Return the files that each task attempt wrote."""
     made: dict[int, list[str]] = {}
     for file in files:
         if file.attempt is not None:

@@ -56,7 +56,6 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
 
 
 def _meant_in(dataset: Mapping[str, Any], meant: Mapping[tuple[str, str], tuple[str, str]]) -> Mapping[tuple[str, str], tuple[str, str]]:
-    """Return the meanings of the names in the facets of one dataset. Other datasets of the event are left out, because they may be many."""
     named = ((text(source.get("namespace")), text(source.get("name"))) for source in _sources(mapping(dataset.get("facets"))))
     return {(namespace, name): meant[namespace, name] for namespace, name in named if namespace and name and (namespace, name) in meant}
 
@@ -69,14 +68,12 @@ def _sources(facets: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _unnamed(facets: Mapping[str, Any]) -> int:
-    """Return the number of columns, and of source columns, without a name. They get no node."""
     fields = mapping(mapping(facets.get("columnLineage")).get("fields"))
     unnamed = [field for field in objects(mapping(facets.get("schema")).get("fields")) if not field.get("name")]
     return len(unnamed) + len([source for source in _sources(facets) if not source.get("field")]) + ("" in fields)
 
 
 def _names_its_job(dataset: Mapping[str, Any]) -> bool:
-    """Whether statements about a read dataset are also about the job."""
     return "columnLineage" in mapping(dataset.get("facets")) or _ACCESS in mapping(dataset.get("inputFacets"))
 
 
@@ -243,7 +240,6 @@ class _Derivations:
 
 
 def _state_accesses(statement: Statement, namespace: str, name: str, stated: Mapping[str, Any], job: str) -> None:
-    """State the columns that a query without output reads, from a facet of Headwater's Spark side."""
     for field in objects(stated.get("fields")):
         column, ways = text(field.get("name")), field.get("ways")
         if column is not None:
@@ -255,7 +251,6 @@ def _access(statement: Statement, column: str, job: str, how: Iterable[str | Non
 
 
 def _ways(how: Iterable[str | None]) -> dict[str, Any]:
-    """Return the ways in which a job reads a column as properties, so that the ways of several events are united."""
     return dict.fromkeys([f"how:{way}" for way in how if way], True)
 
 

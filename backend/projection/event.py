@@ -96,7 +96,6 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
 
 
 def _unnamed(dataset: str, count: int) -> dict[str, Any]:
-    """Return a problem about columns without a name, in the form of problems in the ledgers of captures."""
     what = "1 column without a name is" if count == 1 else f"{count} columns without a name are"
     return {"operator": dataset, "reason": f"{what} not listed", "kind": "missing"}
 
@@ -116,7 +115,7 @@ def _run_state(kind: str | None, stamp: Stamp) -> tuple[dict[str, Any], dict[str
 
 
 def _ends_bare(event: Mapping[str, Any]) -> bool:
-    """Whether the end of a run names no dataset. The names of its start then count. Headwater's listener always names outputs."""
+    """Whether the end of a run names no dataset. The datasets of its start then count. Headwater's listener always names outputs."""
     return not event.get("inputs") and not event.get("outputs") and not (text(event.get("producer")) or "").startswith("headwater:")
 
 
@@ -177,7 +176,6 @@ def _run_of(parent: Mapping[str, Any]) -> str | None:
 
 
 def _state_flows(statement: Statement, event: Mapping[str, Any], job: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """State the inputs and outputs of the job. Returns the inputs, each with its id."""
     inputs = [
         (state_dataset(statement, item, f"$.inputs[{index}]", job=job), item) for index, item in enumerate(objects(event.get("inputs")))
     ]
@@ -193,7 +191,6 @@ def _state_flows(statement: Statement, event: Mapping[str, Any], job: str) -> li
 
 
 def _former(statement: Statement, change: Mapping[str, Any]) -> str | None:
-    """Return the dataset before a rename, or None if there was no rename, or the facet does not name it."""
     previous = mapping(change.get("previousIdentifier"))
     namespace, name = text(previous.get("namespace")), text(previous.get("name"))
     if text(change.get("lifecycleStateChange")) != "RENAME" or not namespace or not name:

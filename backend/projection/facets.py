@@ -26,7 +26,6 @@ def block_mode(stated: Any, inferred: str | None) -> str | None:
 
 
 def facet_properties(facets: Any) -> dict[str, Any]:
-    """Return a map of facets as properties."""
     properties: dict[str, Any] = {}
     for name, facet in mapping(facets).items():
         key = f"facet:{name}" if not name or name in _OWN or ":" in name else name

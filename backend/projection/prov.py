@@ -71,7 +71,6 @@ class _Projection:
             self.stated.describe(identifier, {"ownership": {"owners": listed}})
 
     def _about_agent(self, name: str) -> dict[str, Any]:
-        """Return the document's statement about an agent as a property."""
         agent = self._agents.get(name)
         if agent is None or not agent.attributes:
             return {}
@@ -89,7 +88,10 @@ class _Projection:
         return True
 
     def _others_entity(self, entity: Statement, name: str) -> None:
-        """State a foreign entity. A plan is a job; any other is a dataset, with a version for each activity that made it."""
+        """State an entity of another tool.
+
+        A plan is a job; any other entity is a dataset, with a version for each activity that made it.
+        """
         plan = (TYPE, Name(f"{PROV}Plan")) in entity.attributes
         if plan and not self._names.is_plan(name):
             return
@@ -279,7 +281,6 @@ class _Projection:
         return self.stated.dataset(namespace, name)
 
     def _place(self, name: str) -> str:
-        """State a node of Headwater, in the containers that its id names."""
         identifier = name.removeprefix(NODE)
         kind, parts = kind_of(identifier), parse_id(identifier)[1]
         if kind is NodeKind.DATASET:
@@ -303,7 +304,6 @@ def _is_masked(relation: Statement) -> bool:
 
 
 def _is_inferred(relation: Statement) -> bool:
-    """Whether an export of Headwater inferred a version from the start of a run."""
     return any(name == term("inferred") for name, _ in relation.attributes)
 
 
@@ -314,7 +314,6 @@ def _own(element: Statement, *, without: frozenset[str] | set[str] = frozenset()
 
 
 def _foreign(element: Statement) -> dict[str, Any]:
-    """Return the attributes in foreign namespaces that an earlier import added to a node of Headwater, and its name there."""
     kept = kept_attributes(element, None)
     typed = [value for value in kept.pop(TYPE, []) if not _is_ours(value)]
     kept.pop(LABEL, None)
@@ -323,7 +322,6 @@ def _foreign(element: Statement) -> dict[str, Any]:
 
 
 def _is_ours(value: object) -> bool:
-    """Whether Headwater's exports give this type to their elements."""
     name = value.get("name") if isinstance(value, Mapping) else None
     return isinstance(name, str) and name.startswith((TERM, PROV))
 

@@ -52,11 +52,9 @@ class Names:
         return kind if iri.startswith(NODE) and colon and rest else None
 
     def is_node(self, iri: str) -> bool:
-        """Whether a name is that of a node of Headwater."""
         return self.own(iri) in _KINDS
 
     def is_aside(self, iri: str) -> bool:
-        """Whether a name belongs to an export's description of itself."""
         return self.own(iri) in _MEANT
 
     def is_record(self, iri: str) -> bool:
@@ -110,7 +108,6 @@ class Names:
         return node_id(NodeKind.JOB, *self.split(plan or iri))
 
     def is_plan(self, iri: str) -> bool:
-        """Whether an activity followed a plan of this name."""
         return iri in self._plans
 
     def version(self, iri: str, activity: str) -> str | None:

@@ -66,9 +66,4 @@ def rehearse_capture(manifest: Mapping[str, Any]) -> None:
 
 
 def rehearse_declaration(declaration: Declaration) -> None:
-    """Check that a declaration can be projected.
-
-    Raises:
-        InvalidInputError: the declaration cannot be projected.
-    """
     collect([project_declaration(declaration, declaration_stamp(declaration, ""))])

@@ -57,7 +57,6 @@ class Statement:
             self._edges[key] = {**known, **properties}
 
     def state(self, part: Part) -> None:
-        """Add the statements of a part."""
         self._placed.update(part.placed)
         self._blocks.update(dict.fromkeys(part.blocks))
 
@@ -78,7 +77,6 @@ class Statement:
         return known
 
     def meaning(self, namespace: str, name: str) -> tuple[str, str]:
-        """Return the dataset that a name in the entry means."""
         return self.meant.get((namespace, name)) or dataset_root(namespace, name)
 
     def column(self, namespace: str, name: str, column: str) -> str:

@@ -157,7 +157,6 @@ class _Recording:
                 self._above.setdefault(child, []).append((operator["id"], child == inputs[-1]))
 
     def recorded(self) -> Iterator[tuple[int, set[Place]]]:
-        """Yield the operators that recorded rows, with their stages."""
         yield from ((operator, places) for operator, boundaries in self._at.items() for places, _ in boundaries)
 
     def after(self, operator: int) -> set[Place]:

@@ -76,7 +76,6 @@ def note_absent_captures(log: IngestLog, records: AssociationStore, tenant: str,
 
 
 def _is_in(folder: Path, capture: str) -> bool:
-    """Whether a capture is in the folder of a tenant, or still waits there for publication."""
     places = (folder / STAGING / capture, folder / capture[-2:] / capture, folder / capture)  # in the order of publishing
     return any(place.is_dir() for place in places)
 

@@ -215,7 +215,6 @@ class Projector:
         return await pending(self._ingest, self._graph, tenant)
 
     async def _batches(self, tenant: str, until: Callable[[], bool]) -> AsyncGenerator[int, None]:
-        """Project waiting entries of a tenant, one batch for each step. Yields the number of entries."""
         if not await self._entries(tenant, await self._offset(tenant), limit=1):
             return
         async with leased(self._ingest, f"project {tenant}") if self._buries else nullcontext(enter_result=True) as is_ours:
@@ -287,11 +286,6 @@ class Projector:
             await self._graph.apply(tenant, [], offset=offset)
 
     async def _read(self, tenant: str, entry: Entry) -> list[GraphBatch]:
-        """Return the statements of an entry. A capture is published first.
-
-        Raises:
-            DamagedError: the entry differs from the accepted one.
-        """
         if (entry.kind is EntryKind.CAPTURE or self._compares_all) and not is_as_accepted(entry):
             path = getattr(self._ingest, "path", Path("ingest-log"))
             raise DamagedError(f"Entry {entry.offset} of {self._ingest.name} is not what was accepted.", path=path, hint=REPAIR)
@@ -330,7 +324,6 @@ class Projector:
             self._compares_all = before
 
     def _moves(self, tenant: str, capture: str) -> list[GraphBatch]:
-        """Return the statements about files that a program moved between datasets, for a capture and earlier captures."""
         flows = self._associations.catalog.moves.flows(tenant, capture)
         return project_moves(flows, partial(self._associations.brief, tenant))
 

@@ -166,7 +166,6 @@ class WaitingAnswer:
                 return
 
     def close(self) -> None:
-        """Remove the unread rest."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -195,7 +194,6 @@ class WaitingAnswer:
         return True
 
     def _portion(self, room: int) -> _Portion:
-        """Return the file for the next piece. Disk space is already reserved."""
         if not self._portions or self._portions[-1].written >= _FILE:
             try:
                 self._portions.append(_Portion(TemporaryFile(buffering=0)))  # noqa: SIM115 - closed when it has been read

@@ -123,7 +123,6 @@ class Answerer:
         return Reply(ask.number, answer, wanted=self._wanted())
 
     def _questions_of(self, ask: Ask, records: AssociationStore) -> Questions:
-        """Return the `Questions` for a query. A large trace as a job runs on a cluster, if there is one."""
         if isinstance(ask.request, JobRequest):
             return TracesBySize(self._settings, self._graph, records, lambda line: self._send(Part(ask.number, line.encode())))
         if self._settings.spark_master is None:
@@ -131,7 +130,6 @@ class Answerer:
         return DirectQuestions(self._graph, records, session_factory=refusing_large, larger_than=self._settings.spark_trace_rows)
 
     async def _export(self, ask: Ask, records: AssociationStore) -> int:
-        """Send a document. Returns the number of records in it."""
         request = cast("ExportRequest", ask.request)
         count = 0
 

@@ -27,7 +27,6 @@ def datasets_with(origins: Iterable[Origin]) -> set[str]:
 
 
 def _at(uri: str) -> frozenset[str]:
-    """Return the datasets at a URI, and above it."""
     scheme, separator, rest = uri.partition("://")
     if not separator:
         namespace, path = "file", "/" + normpath(uri.removeprefix("file:")).lstrip("/")

@@ -95,7 +95,6 @@ class MaskedQuestions:
         return (await self._permitted(tenant, request))[0]
 
     async def _permitted(self, tenant: str, request: TraceRequest) -> tuple[TraceRequest, RowPage | None]:
-        """Like `permitted`, but also return an empty page of the dataset that the predicate applies to."""
         if request.where is None:
             return request, None
         asked = await find_predicate_scope(self._graph, self._records, tenant, request)
@@ -143,14 +142,12 @@ class MaskedQuestions:
         return await self._hidden(tenant, answer.dataset, [name for name, _ in answer.columns], answer.origins)
 
     async def _check_rows(self, tenant: str, page: RowPage, request: RowsRequest) -> None:
-        """Refuse a predicate and an order over masked columns of a page. Raises like `trace`."""
         shown_only = await self._check(tenant, page, request.where)
         if request.order is not None and shown_only is not None and request.order.column.lower() not in shown_only:
             message = f"The column {request.order.column} is masked or there is none, so it cannot be ordered by."
             raise _refused(message, field="order", hint="Order by a column that is shown.")
 
     async def _check(self, tenant: str, page: RowPage, where: str | None) -> set[str] | None:
-        """Refuse a predicate over masked columns. Returns the visible columns in lower case, or None if no rule applies."""
         called = {page.dataset, *datasets_with(page.origins)}
         if not any(self._about(mask, called) for mask in self._masks):
             return None
@@ -216,7 +213,6 @@ class MaskedQuestions:
         return {column for column, of_column in names.items() if of_column & hidden_names}
 
     async def _columns(self, tenant: str, datasets: Collection[str]) -> list[Node] | None:
-        """Return the known columns of some datasets, or None if there are too many."""
         found: list[Node] = []
         unknown = sorted(set(datasets) - self._known.keys())
         there = {node.id for node in await self._graph.get(tenant, unknown)} if unknown else set()
@@ -231,7 +227,6 @@ class MaskedQuestions:
         return found
 
     def _about(self, mask: Mask, called: Collection[str]) -> list[str]:
-        """Return the datasets to which a rule applies."""
         for identifier in called:
             if (mask, identifier) not in self._covered:
                 self._covered[mask, identifier] = mask.covers(identifier)

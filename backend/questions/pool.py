@@ -54,7 +54,6 @@ class QuestionPool(ProcessPool[QuestionProcess]):
 
     @property
     def waiting_bytes(self) -> int:
-        """Return the size of the unread answers on disk, in bytes."""
         return self._waiting_answers.disk_bytes
 
     async def ask(self, caller: str, tenant: str, request: Single, masks: Sequence[Mask] = ()) -> Any:
@@ -107,7 +106,6 @@ class QuestionPool(ProcessPool[QuestionProcess]):
             answer.close()
 
     async def _make(self, who: Caller, request: ExportRequest, masks: Sequence[Mask], answer: WaitingAnswer) -> int:
-        """Make a document, and add its pieces to `answer`. Returns the number of records in it."""
         try:
             count = await self._made(who, request, masks, answer)
         except asyncio.CancelledError:

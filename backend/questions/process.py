@@ -25,7 +25,6 @@ class QuestionProcess(ChildProcess):
 
     @classmethod
     async def start_for(cls, settings: Settings, *arguments: str) -> Self:
-        """Start a process for the queries of a home, and wait until it is ready."""
         return await cls.start(_CHILD, settings, *arguments)
 
     async def ask(self, tenant: str, request: Single, masks: Sequence[Mask]) -> Reply:

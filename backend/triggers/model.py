@@ -55,7 +55,7 @@ class Fact:
 
 
 class Combination(StrEnum):
-    """How the members of a condition combine."""
+    """The way in which the members of a condition combine."""
 
     ONE = "one"
     ALL = "all"

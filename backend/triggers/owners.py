@@ -1,7 +1,7 @@
 """The owners of triggers. An action uses the rights that its trigger's owner has at the time of firing.
 
 The owner of the home may do everything. A named key must still be valid, and have the scopes that the action needs. A person's rights
-follow from the claims of a sign-in, which the service does not store. So they stay valid until `people.toml` changes.
+follow from the claims of a sign-in, which the service does not store. They therefore stay valid until `people.toml` changes.
 """
 
 from __future__ import annotations

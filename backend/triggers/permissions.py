@@ -1,6 +1,6 @@
 """The rights that the owner of a trigger needs for its action, and for a predicate over rows.
 
-Whether a predicate over rows fires reveals something about values. So a predicate needs the right to see values. If any column is
+Whether a predicate over rows fires reveals something about values. A predicate therefore needs the right to see values. If any column is
 masked, the predicate also needs the right to see masked columns. Questions with a predicate need the same rights.
 """
 

@@ -76,7 +76,6 @@ class Collector:
         return self.enrolments.add(dataset, self._records.sources, by=by)
 
     def withdraw(self, dataset: str, *, by: str) -> None:
-        """End the enrolment of a dataset. Raises as `Enrolments.get`."""
         self.enrolments.get(dataset)
         append_line(self._audit, {"who": by, "tenant": _TENANT, "decision": "allowed", "what": "versions.withdraw", "on": [dataset]})
         self.enrolments.remove(dataset)

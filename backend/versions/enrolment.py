@@ -82,7 +82,6 @@ class Enrolments:
         return made
 
     def remove(self, dataset: str) -> None:
-        """End the enrolment of a dataset. Raises as `get`."""
         with self.locked():
             self.get(dataset)
             self._save([one for one in self.all() if one.dataset != dataset])

@@ -70,7 +70,6 @@ class Journal(BaseModel):
 
 
 def save(journal: Journal, folder: Path) -> None:
-    """Write the journal, and flush it to disk."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_durably(folder / JOURNAL, journal.model_dump_json(indent=1).encode())
 
@@ -122,7 +121,6 @@ def is_expired(journal: Journal) -> bool:
 
 
 def delete(journal: Journal) -> None:
-    """Delete the trash folder of a journal."""
     if Path(journal.trash).is_symlink():
         raise UnsupportedError(f"{journal.trash} is a link now, so nothing is deleted.")
     shutil.rmtree(journal.trash, ignore_errors=True)
@@ -188,7 +186,6 @@ def _open_folder(name: str, holding: int | None = None) -> int:
 
 
 def _rename(here: int, there: int, name: str) -> None:
-    """Move a file between two open folders without replacing a file there."""
     libc = ctypes.CDLL(None, use_errno=True)
     rename = getattr(libc, "renameat2", None)
     if rename is None or rename(here, os.fsencode(name), there, os.fsencode(name), _NO_REPLACE):

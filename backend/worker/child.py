@@ -36,7 +36,6 @@ class _Reports:
         self._last = Report("starting")
 
     def tell(self, state: str | None = None, *, projected: int = 0, differences: tuple[str, ...] | None = None) -> None:
-        """Send a report, unless nothing has changed."""
         with self._lock:
             last = self._last
             report = Report(

@@ -62,7 +62,6 @@ class Suspects:
             _log.warning("a worker ended (%s) while it projected %s; what it was at is projected entry by entry, apart", how, shown)
 
     def passed(self, tenant: str) -> None:
-        """Record that all suspects of a tenant were projected or set aside."""
         self._mark(tenant, "{}")
 
     def _set_aside(self, at: Stretch, how: str) -> None:

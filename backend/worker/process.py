@@ -159,7 +159,6 @@ class WorkerProcess:
             self._stopping.wait(_WAKE)
 
     def _watch(self) -> None:
-        """Terminate a worker that reads one entry for too long, because it would never read another."""
         patience = Patience(self._settings.folder.worker_note, self._settings.entry_seconds)
         while not self._stopping.wait(min(_WATCHED, self._settings.entry_seconds)):
             with self._lock:

@@ -102,7 +102,6 @@ class Worker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop after the current batch."""
         self._stopping.set()
         self._workspace.log.appended.set()
         self._triggers.stop()
@@ -178,13 +177,6 @@ class Worker:
         )
 
     async def _projected(self, projector: Projector) -> int:
-        """Project waiting entries, and return their number.
-
-        An error in one tenant's entries keeps the graph open, and other work continues.
-
-        Raises:
-            Exception: the store is unusable and must be opened again.
-        """
         try:
             projected = await projector.catch_up(until=partial(self._has_had_its_turn, time.monotonic()))
         except HeadwaterError as error:
@@ -268,7 +260,7 @@ class Worker:
             )
 
     def _keeps(self) -> bool:
-        """Store groups of the next capture, or of a trace's request, in parallel to the projection. Returns whether work was started."""
+        """Start to store groups of the next capture, or for a trace, in parallel to the projection. Returns whether work was started."""
         if self._waiting is None:
             self._waiting = self._workspace.records.catalog.next_unkept(DEFAULT_TENANT, self._looked_at)
         if self._keeper is not None and self._keeper.is_alive():
@@ -328,14 +320,12 @@ class Worker:
                 _log.warning("%s is not kept: %s", what, error)
 
     def _fail(self, error: Exception, how: str = "failed") -> None:
-        """Record an error. The tenant is not named, because the state is public."""
         if not self.state.startswith(how):
             _log.error("projection %s, and is tried again: %s", "stopped" if how == "failed" else f"is {how}", error, exc_info=error)
         self.state = f"{how}: {type(error).__name__}"
 
 
 async def _waits(projector: Projector, tenant: str) -> bool:
-    """Whether an entry of a tenant may wait. Returns True if the tenant's log is damaged."""
     try:
         return await projector.pending(tenant) > 0
     except DamagedError:

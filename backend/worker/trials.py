@@ -60,11 +60,9 @@ class RunningTrial:
         return int(self._process.returncode)
 
     def how(self) -> str:
-        """Describe the end of the trial."""
         return too_long(self._seconds) if self._was_too_long else end_of(self._process.returncode)
 
     def close(self) -> None:
-        """Terminate the trial if it still runs."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait()
@@ -84,7 +82,6 @@ class Trials:
 
     @property
     def tenants(self) -> Collection[str]:
-        """Return the tenants with entries to try."""
         return self._suspects.keys()
 
     def learn(self, note: Path, how: str) -> None:
@@ -142,5 +139,4 @@ class Trials:
 
 
 def too_long(seconds: float) -> str:
-    """Describe the end of a worker that was terminated."""
     return f"it was ended after {seconds:g} s at one entry"

@@ -1,7 +1,7 @@
 """The ledger of workflows: the blocks of channels, the cursors of tasks, and the runs. The ledger is a SQLite file of the home.
 
 A run takes effect with the transaction of `commit`. The transaction records the blocks, the cursors, and the file moves that are left to
-do. After a crash, the next user of the workflow completes these moves. So a run takes effect wholly or not at all.
+do. After a crash, the next user of the workflow completes these moves. A run therefore takes effect completely or not at all.
 """
 
 from __future__ import annotations

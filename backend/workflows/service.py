@@ -173,7 +173,7 @@ class Workflows:
     def recover(self, name: str) -> list[str]:
         """Finish runs that a crash interrupted, unless the workflow is running. Returns warnings.
 
-        If there are none, the workflow is not locked. So a query of the state never keeps another process from starting a run.
+        If there are none, the workflow is not locked. A query of the state therefore never prevents another process from starting a run.
         """
         if not self.ledger.unfinished(name):
             return []

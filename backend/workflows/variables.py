@@ -1,7 +1,7 @@
 """The environment variables that a workflow's file may set.
 
 A variable of the file passes paths of blocks to a program. It must never change the interpreter, the loader, a shell, Java, Spark or
-Headwater. So names that these read are refused, and so is every name in the registered environment of the program.
+Headwater. Therefore names that these read are refused, and so is every name in the registered environment of the program.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads a workflow's file: plain YAML without tags, anchors and aliases, limited in size and depth.
 
-Untrusted people may write the file. So reading it never runs code, and needs little memory.
+Untrusted people may write the file. Reading it therefore never runs code, and needs little memory.
 """
 
 from __future__ import annotations

@@ -105,7 +105,6 @@ class KeyRing:
         return found
 
     def valid(self, identifier: str) -> NamedKey | None:
-        """Return the key with an id, if it is valid. Raises as `find` does."""
         found = self._table.one(identifier)
         return found if found is not None and found.state(self._clock()) == "valid" else None
 

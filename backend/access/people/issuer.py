@@ -201,7 +201,6 @@ def together(claims: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, An
 
 
 def _key_id(token: str) -> str:
-    """Return the key id in a token's header. Never raises."""
     import jwt
 
     try:
@@ -262,7 +261,6 @@ def _json(
     client: httpx.Client, url: str, *, form: dict[str, str] | None = None, auth: httpx.BasicAuth | None = None,
     headers: dict[str, str] | None = None,
 ) -> Any:  # fmt: skip
-    """Request a URL of the issuer, and return its JSON answer. Long answers are refused."""
     import httpx
 
     method = "GET" if form is None else "POST"

@@ -51,7 +51,7 @@ def known_of(connection: Connection, chain: str | None, lines: Sequence[bytes]) 
 
 
 def append(connection: Connection, chain: str, host: str, after: End, lines: Sequence[bytes]) -> End:
-    """Append lines to a chain that ends at `after`, and return its new end. The same transaction must have read the end."""
+    """Append lines to a chain that ends at `after`, and return its new end. The same transaction must have read this end."""
     entries = [entry_of(line) for line in lines]
     digests = [sha256(line).digest() for line in lines]
     times = _times(entries)

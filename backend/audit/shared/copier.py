@@ -160,7 +160,6 @@ class AuditCopier:
         return bool(lines)
 
     def _find(self, connection: Connection) -> None:
-        """Find the latest line of the home in the database, and continue after it."""
         chain, copied = self._known()
         chain, number, place = self._latest_known(connection, chain)
         end = end_of(connection, chain)
@@ -174,7 +173,6 @@ class AuditCopier:
         self._keep()
 
     def _latest_known(self, connection: Connection, chain: str | None) -> tuple[str, int, Place]:
-        """Return the latest copied line of the home: its chain, its number, and the position after it."""
         lines = backward(self._path)
         while some := list(islice(lines, _SOUGHT)):
             known = known_of(connection, chain, [line for line, _ in some])

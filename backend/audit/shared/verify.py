@@ -130,7 +130,6 @@ def _lines(connection: Connection, chain: str, after: int) -> Iterator[tuple[int
 
 
 def _check_link(read: _AuditFacts, chain: str, number: int, entry: Entry, before: tuple[int, str] | None, *, is_linked: bool) -> bool:
-    """Compare a link with the previous line. Returns whether this line or an earlier line has a link."""
     if "prev" not in entry:
         if is_linked:
             _report(read, chain, number, "it has no link, as no line of the service is without")

@@ -77,11 +77,6 @@ async def get_lineage(
 
 
 async def _around(ask: CdapRequest, levels: int) -> list[Edge]:
-    """Return the flows of the window around the dataset, upstream and downstream.
-
-    Raises:
-        InvalidQueryError: the number of flows exceeds the limit.
-    """
     found: dict[tuple[str, str], Edge] = {}
     for direction in (Direction.UPSTREAM, Direction.DOWNSTREAM):
         seen, waiting = {ask.dataset}, [ask.dataset]
@@ -141,7 +136,6 @@ async def runs_in(ask: CdapRequest, job: str) -> list[Node]:
 
 
 async def _rolled_up(ask: CdapRequest, relations: Sequence[_Relation], pipelines: Mapping[str, str]) -> list[_Relation]:
-    """Replace jobs by their pipelines, and runs by their parent runs."""
     ids = sorted({node_id(NodeKind.RUN, relation.run) for relation in relations if relation.run})
     parents = {parse_id(run.id)[1][0]: _parent(run) for run in await ask.graph.get(ask.tenant, ids)}
     rolled = [

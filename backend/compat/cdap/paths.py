@@ -46,7 +46,6 @@ async def get_paths(ask: Ask, field: Field) -> dict[str, Any]:
 
 
 async def _writers(ask: CdapRequest, job: str) -> list[str]:
-    """Return the runs of a program in the window that wrote the dataset."""
     runs = await runs_in(ask, job)
     written = {version.id for version in await ask.graph.get(ask.tenant, [version_of(ask.dataset, run) for run in runs])}
     return sorted(parse_id(run.id)[1][0] for run in runs if version_of(ask.dataset, run) in written)

@@ -44,12 +44,10 @@ class Window:
 
     @property
     def since(self) -> str:
-        """Return the start in the form of times in edges."""
         return _instant(self.start)
 
     @property
     def until(self) -> str:
-        """Return the end in the form of times in edges."""
         return _instant(self.end)
 
 

@@ -78,5 +78,4 @@ def _facets(ask: MarquezRequest, node: Node | None) -> dict[str, Any]:
 
 
 def _marked(name: str, part: str) -> str:
-    """Return the name with `<em>` and `</em>` around the searched text, as the page expects."""
     return re.sub(re.escape(part), lambda found: f"<em>{found[0]}</em>", name, flags=re.IGNORECASE)

@@ -107,7 +107,6 @@ def _body(ask: MarquezRequest, dataset: Node, stated: Stated, fields: Sequence[M
 
 
 async def _fields(ask: MarquezRequest, datasets: Sequence[Node]) -> Mapping[str, list[dict[str, Any]]]:
-    """Return the fields of each dataset, from its stated schema or else from its known columns."""
     stated: dict[str, list[tuple[str, str, str | None]]] = {}
     count = 0
     for dataset in datasets:
@@ -151,7 +150,6 @@ def _keys(tags: Collection[str]) -> list[str]:
 
 
 def _current(versions: Sequence[Node]) -> Node | None:
-    """Return the last version that a completed run wrote."""
     written = [version for version in versions if isinstance(version.properties.get("writtenAt"), str)]
     return max(written, key=lambda version: (version.properties["writtenAt"], version.id), default=None)
 

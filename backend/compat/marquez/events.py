@@ -116,7 +116,6 @@ def _instant(stated: str | None, field: str) -> str | None:
 
 
 def _without_values(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove the facets that show values of columns from an event."""
     shown = dict(event)
     for name in ("run", "job", "dataset"):
         if name in shown:

@@ -67,7 +67,6 @@ async def get_source(source: Annotated[str, Depends(_source_name)], ask: Ask) ->
 
 
 async def _merged(ask: MarquezRequest, place: Page) -> Listing:
-    """Return a page of the namespaces of both kinds, each once. The number of namespaces is small."""
     end = place.offset + place.limit
     listings = [await ask.graph.listed(ask.tenant, f"{kind}:", first=end) for kind in _HOLDING]
     names: dict[str, Node] = {}

@@ -77,7 +77,6 @@ def subject_router(version: str = "v1") -> APIRouter:
 
 
 def not_found(what: str, name: str) -> NotFoundError:
-    """Return Marquez's error for a missing node."""
     return NotFoundError(f"{what} '{name[:500]}' not found.", hint="Names are told exactly, in the case that events state them in.")
 
 

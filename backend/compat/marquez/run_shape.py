@@ -27,7 +27,6 @@ _PORTION = 2_000  # limit of inputs whose versions are in memory at a time
 
 
 async def bodies_of_runs(ask: MarquezRequest, runs: Sequence[Node]) -> list[dict[str, Any]]:
-    """Convert runs to Marquez's form, in order."""
     stated = await when_stated(ask, [run.id for run in runs])
     inputs = await _inputs(ask, runs)
     outputs = await _outputs(ask, runs)

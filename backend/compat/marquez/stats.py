@@ -39,7 +39,6 @@ _Zone = Annotated[str | None, Query(description="Whose days, as `Europe/Berlin`;
 
 
 def _bounds(period: _Period, timezone: _Zone = None) -> list[datetime]:
-    """Return the begins of the intervals, and the end of the last."""
     zone = _zone_of(timezone)
     now = datetime.now(zone)
     if period.upper() == "DAY":
@@ -63,13 +62,13 @@ async def get_events(ask: Ask, parts: Annotated[Service, Depends(service)], boun
 
 @router.get("/stats/jobs")
 async def get_jobs(ask: Ask, bounds: _Bounds) -> list[dict[str, Any]]:
-    """How many jobs there were at the end of each interval."""
+    """Return the number of jobs at the end of each interval."""
     return _grown(bounds, list((await _created(ask, NodeKind.JOB)).values()))
 
 
 @router.get("/stats/datasets")
 async def get_datasets(ask: Ask, bounds: _Bounds) -> list[dict[str, Any]]:
-    """How many datasets there were at the end of each interval."""
+    """Return the number of datasets at the end of each interval."""
     return _grown(bounds, list((await _created(ask, NodeKind.DATASET)).values()))
 
 
@@ -154,7 +153,6 @@ def _zones() -> frozenset[str]:
 
 
 def _text(instant: datetime) -> str:
-    """Format a time as in edges and in the log."""
     return Stamp.at(instant.isoformat(), "").time
 
 

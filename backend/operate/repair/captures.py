@@ -60,7 +60,6 @@ def _files_of_catalog(home: Home, path: Path, tenant: str, capture: str) -> Repa
 
 
 def _made_again(path: Path) -> Repair:
-    """Make a file again from the other files of its capture, if possible."""
     if path.name in {BRIEF, LISTS}:
         there = f"; the damaged file is {put_aside(path).name} now" if path.exists() else ""
         manifest, files = read_manifest(path.parent), read_files(path.parent)

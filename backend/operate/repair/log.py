@@ -87,7 +87,6 @@ def _graph_offset(home: Home) -> int:
 
 
 def _bring_dead_letters(path: Path, log: sqlite3.Connection) -> None:
-    """Copy the readable dead letters. Unreadable ones are dropped, because dead letters are best effort."""
     names = "tenant, stage, hash, offset, reason, field, received, times, body"
     try:
         with closing(open_to_read(path)) as damaged:

@@ -134,7 +134,6 @@ def _payload(pages: _Pages, page: bytes, at: int, length: int) -> bytes | None:
 
 
 def _values(payload: bytes) -> list[bytes]:
-    """Return the columns of a row, except for numbers."""
     head, at = _varint(payload, 0)
     types = []
     while at < head:

@@ -50,7 +50,6 @@ def faults_of_capture(folder: Path) -> Iterator[Fault]:
 
 
 def segment_faults(root: Path) -> Iterator[Fault]:
-    """Yield damaged staged segments. They belong to captures that are not published yet."""
     for path in staged_segments(root):
         if (fault := fault_of_file(path)) is not None:
             yield fault
@@ -62,7 +61,6 @@ def staged_segments(root: Path) -> Iterator[Path]:
 
 
 def fault_of_file(path: Path) -> Fault | None:
-    """Return the fault of one file of a capture, or None."""
     part = "segments" if path.suffix == ".seg" else "associations"
     try:
         if part == "associations" and path.name != DIGESTS:
@@ -101,5 +99,4 @@ def _check_manifest(path: Path) -> None:
 
 
 def _text(error: Exception) -> str:
-    """Return the message of an error without the name of the file, which the fault names separately."""
     return (error.message if isinstance(error, HeadwaterError) else str(error)).partition(" is damaged: ")[2] or str(error)

@@ -104,7 +104,6 @@ class _Inventory:
 
 
 def _differing(catalog: sqlite3.Connection, folder: Path) -> str:
-    """Return the name of a file that differs from the catalog, for a capture without checksums."""
     rows = catalog.execute(
         "SELECT p.uri, w.length, w.modified, w.rows FROM capture c JOIN written w ON w.capture = c.number "
         "JOIN path p ON p.number = w.path WHERE c.capture = ?", [folder.name],

@@ -73,7 +73,6 @@ def all_faults(settings: Settings) -> Iterator[Fault]:
 
 
 def databases_faults(settings: Settings, *, pragma: str) -> Iterator[Fault]:
-    """Yield faults of the SQLite files of a home."""
     is_sound = True
     for part, path in databases(settings).items():
         for fault in database_faults(part, path, pragma=pragma):
@@ -96,7 +95,6 @@ def databases(settings: Settings) -> dict[str, Path]:
 
 
 def graph_file(settings: Settings) -> Path:
-    """Return the file of the graph, in the home or at the path in the settings."""
     from urllib.parse import unquote
 
     return Path(unquote(settings.store_url.removeprefix("sqlite:///")))

@@ -97,7 +97,6 @@ async def _settle(workspace: Workspace) -> None:
 
 
 def _checksums(settings: Settings) -> Finding:
-    """Return the number of captures without checksums: captures of earlier releases, and those whose `digests.json` is gone."""
     folders = [folder for _, folder in AssociationStore.kept_folders(settings.folder.associations)]
     without = [folder for folder in folders if not is_sealed(folder)]
     if not without:
@@ -144,7 +143,6 @@ def _refused(log: IngestLog, tenant: str) -> Finding:
 
 
 def _set_aside(log: IngestLog, tenant: str) -> Finding:
-    """Report the entries on which the worker crashed each time."""
     count = len(log.buried_at(tenant, Stage.QUARANTINE))
     shown = [f"entry {letter.offset}: {letter.reason}" for letter in log.dead_letters(tenant, first=_SHOWN, stage=Stage.QUARANTINE)]
     more = [f"and {count - len(shown):,} more"] if count > len(shown) else []
@@ -153,7 +151,6 @@ def _set_aside(log: IngestLog, tenant: str) -> Finding:
 
 
 async def _kept(workspace: Workspace, tenant: str, offset: int) -> Finding:
-    """Check that each capture in the log is stored, also if replicas share the storage."""
     absent = await asyncio.to_thread(absent_of, workspace.log, workspace.records, tenant, offset)
     lost = await asyncio.to_thread(workspace.records.catalog.lost, tenant)
     shown = [f"{capture} of entry {number} is missing" for capture, number in list(absent.items())[:_SHOWN]]
@@ -178,7 +175,6 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 async def _integrity(workspace: Workspace, tenant: str) -> Finding:
-    """Check the rules of containment (`headwater.graph.integrity`)."""
     shown: list[str] = []
     broken = 0
     async for violation in violations(workspace.graph, tenant):

@@ -43,7 +43,6 @@ class Watch:
         return [fault for look in self._looks for fault in look.found]
 
     def close(self) -> None:
-        """Stop after the running check."""
         for threads in (self.asking, self._threads):
             threads.shutdown(wait=False, cancel_futures=True)
 
@@ -76,7 +75,6 @@ class Watch:
             yield from faults
 
     def _next_until(self, end: float) -> Iterator[Path]:
-        """Yield the next captures and staged segments, until the end of the round or of the time."""
         while time.monotonic() < end:
             path = next(self._round, None)
             if path is None:

@@ -172,7 +172,6 @@ def _bring_files(folder: Path, home: Home) -> None:
 
 
 def _copy_database(source: Path, target: Path) -> None:
-    """Make a consistent copy of a SQLite file while others may write to it."""
     origin, copy = sqlite3.connect(f"file:{quote(str(source))}?mode=ro", uri=True), sqlite3.connect(target)
     try:
         origin.backup(copy)

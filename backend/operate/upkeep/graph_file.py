@@ -59,7 +59,6 @@ async def import_graph(log: IngestLog, store: GraphStore, tenant: str, source: P
 
 @contextmanager
 def _writing(path: Path, *, packed: bool) -> Iterator[TextIO]:
-    """Open a text file for this user only, and flush it to disk at the end."""
     with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as raw:
         # Level 1 is four times as fast as the default, for a tenth more bytes.
         binary = cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=1, mtime=0)) if packed else raw

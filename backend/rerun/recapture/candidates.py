@@ -49,7 +49,6 @@ async def recapturable(
 
 
 async def _may_succeed(graph: GraphReader, tenant: str, run: OriginalRun, *, looks_at_files: bool) -> bool:
-    """Whether no known fact rules out that a second run of the program succeeds."""
     nodes = {node.id: node for node in await graph.get(tenant, [run.run, node_id(NodeKind.JOB, *run.job), run.dataset])}
     job, wrote, output = nodes.get(node_id(NodeKind.JOB, *run.job)), nodes.get(run.run), nodes.get(run.dataset)
     if job is None or wrote is None or output is None or _is_stream(job) or not _is_of_files(output) or not _is_for_a_second_run(wrote):
@@ -71,7 +70,7 @@ def _is_of_files(dataset: Node) -> bool:
 
 
 def _is_for_a_second_run(run: Node) -> bool:
-    """Whether only the mode of capture kept a run from recording. Unsupported operators would be refused again."""
+    """Whether the run recorded nothing only because of its capture mode. Unsupported operators would be refused again."""
     return all(is_by_mode(problem.operator, problem.reason) for problem in ledger_of(run.properties).problems if problem.kind == "refused")
 
 

@@ -180,5 +180,4 @@ def _real(shadow: Path, path: Path) -> str:
 
 
 def _hidden(name: str) -> bool:
-    """Whether Spark ignores the file when it reads data."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name)

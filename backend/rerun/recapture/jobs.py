@@ -124,7 +124,6 @@ class RecaptureJobs:
             job.ended_at = _now()
 
     async def _until_kept(self, tenant: str, blocks: Sequence[FileBlock]) -> None:
-        """Wait until the worker has stored the new captures."""
         try:
             async with asyncio.timeout(_KEPT_SECONDS):
                 while not await self._recaptures.are_kept(tenant, blocks):  # noqa: ASYNC110 - the worker is another process
@@ -141,11 +140,6 @@ class RecaptureJobs:
 
 
 def _dataset(text: str) -> str:
-    """Return the id of a dataset, from its id or the path of its folder.
-
-    Raises:
-        InvalidQueryError: the text is neither.
-    """
     if text.startswith("/") or is_folder_store(split_path(text).scheme):
         return node_id(NodeKind.DATASET, *name_of_path(text))
     if not text.startswith(f"{NodeKind.DATASET}:") or kind_of(text) is not NodeKind.DATASET or len(parse_id(text)[1]) != 2:

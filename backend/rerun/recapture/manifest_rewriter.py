@@ -44,7 +44,6 @@ class Rewriting:
         return pair
 
     def is_shadow(self, path: object) -> bool:
-        """Whether a path or URI is in the shadow."""
         text = str(path)
         if text.startswith("file:"):
             text = "/" + text.removeprefix("file:").lstrip("/")
@@ -95,7 +94,6 @@ class Rewriting:
         return {**entry, "files": [self._file(file) for file in files], "runs": runs}
 
     def _file(self, file: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the entry of the real file for the entry of a file in the shadow, with the path as Spark would write it."""
         pair = self.pair(file)
         path = self._real(f"{str(file['path']).rpartition('/')[0]}/{Path(pair.named).name}")
         return {**file, "path": path, "length": pair.now.length, "modified": pair.now.modified}

@@ -41,7 +41,6 @@ class OriginalRun:
 
     @property
     def run_id(self) -> str:
-        """Return the OpenLineage id of the run."""
         return bare_name(self.run)
 
     @property
@@ -51,7 +50,6 @@ class OriginalRun:
 
     @property
     def ended_ms(self) -> int:
-        """Return the end of the run in milliseconds since the epoch."""
         return _milliseconds(self.ended)
 
 
@@ -82,7 +80,6 @@ async def last_writer(graph: GraphReader, tenant: str, dataset: str, within: str
 
 
 async def _last_writer_of(graph: GraphReader, tenant: str, dataset: str, within: str) -> OriginalRun:
-    """Return the run that wrote a partition last. The versions of the dataset state their partitions. Raises like `last_writer`."""
     asked, found, cursor, seen = partition_pairs(within), list[str](), None, 0
     while cursor is not None or not seen:
         page = await graph.children(tenant, dataset, kinds=[NodeKind.VERSION], first=_PAGE, after=cursor)

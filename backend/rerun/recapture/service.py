@@ -110,16 +110,10 @@ class Recaptures:
         return await recapturable(self._graph, tenant, datasets, self._registry)
 
     async def are_kept(self, tenant: str, blocks: Sequence[FileBlock]) -> bool:
-        """Whether the record lineage of all these files is stored."""
         written = await asyncio.to_thread(self._records.catalog.writers, tenant, blocks)
         return all(block in written for block in blocks)
 
     async def _is_whole_kept(self, tenant: str, path: str) -> bool:
-        """Whether the record lineage of all files at a local path is stored.
-
-        Raises:
-            NotFoundError: there is no file.
-        """
         listed = await asyncio.to_thread(self._records.sources.look().listed, path)
         if not listed:
             raise NotFoundError(f"{path} holds no file of data any more, so nothing can be compared.")
@@ -217,7 +211,6 @@ def _place(named: Sequence[str], within: str) -> str:
 
 
 def _meet(one: str, other: str) -> bool:
-    """Whether two paths are equal, or one contains the other."""
     return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
@@ -235,12 +228,6 @@ def _rewritten(capture: Captured, rewriting: Rewriting, run: OriginalRun) -> dic
 
 
 def _check_run(capture: Captured, run: OriginalRun, rewriting: Rewriting) -> None:
-    """Check that a run wrote the current files, and that its inputs are unchanged.
-
-    Raises:
-        DiffersError: a file was written at another time, or an input changed.
-        UnsupportedError: changes of an input cannot be detected.
-    """
     for file in capture.files:
         pair = rewriting.pair(file)
         if not run.began_ms - _SLACK_MS <= pair.now.modified <= run.ended_ms + _SLACK_MS:

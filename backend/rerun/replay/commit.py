@@ -1,13 +1,13 @@
-"""Commit a replay: put its outputs in the place of the real ones, and undo that.
+"""Commits replays: replaces the real outputs with the outputs of a replay, and can undo this.
 
-A commit must never leave half-written real data, whenever it is killed. First, each shadow is copied next to its real folder, and
-`commit.json` in the replay's folder records all of them. Then one system call for each folder exchanges it with its copy, so a reader finds
-the old folder or the new one. The old data stays in the hidden folder next to it until its time is over.
+A commit must never leave half-written real data, whenever it is killed. First, each output of the replay (its shadow) is copied next to the
+real folder, and `commit.json` in the replay's folder records all copies. Then one system call for each folder exchanges it with its copy,
+and a reader finds the old folder or the new one. The old data stays in the hidden folder until its retention time is over.
 
-Several outputs are committed together: if one of them cannot be exchanged, those before it are put back. After a crash, `_settle` finishes
+Several outputs are committed together. If one of them cannot be exchanged, earlier ones are put back. After a crash, `_settle` finishes
 the commit or the undo, or puts everything back. The inode of a folder shows whether its exchange happened.
 
-A folder that holds other files than the commit put there is never removed.
+A folder with files that the commit did not write is never removed.
 """
 
 from __future__ import annotations
@@ -35,17 +35,16 @@ _TABLES = ("_delta_log", ".hoodie", "metadata")
 
 
 def output_states(datasets: list[str]) -> dict[str, FileStates]:
-    """Return the states of the files of datasets that are local folders."""
     local = {dataset: Path(parse_id(dataset)[1][1]) for dataset in datasets if parse_id(dataset)[1][0] == "file"}
     return {dataset: folder_states(folder) for dataset, folder in local.items() if folder.is_dir() and not folder.is_symlink()}
 
 
 def commit(replay: Replay, folder: Path, *, keep_days: float) -> Commit:
-    """Put the changed outputs of a replay in the place of the real ones. `folder` is the replay's. A killed commit can be run again.
+    """Replace the real outputs of a replay with the changed ones. `folder` is the replay's folder. A killed commit can be run again.
 
     Raises:
-        UnsupportedError: the replay has not ended, is of a kind that cannot be committed, or an output is no local folder.
-        SourceChangedError: an output changed since the replay was planned. No output was replaced.
+        UnsupportedError: the replay has not ended, its kind cannot be committed, or an output is not a local folder.
+        SourceChangedError: an output changed since the replay was planned. No output is replaced.
     """
     with _locked(folder.parent):
         now = datetime.now(UTC)
@@ -73,8 +72,8 @@ def undo(identifier: str, folder: Path) -> Commit:
     """Put the old data of a committed replay back.
 
     Raises:
-        NotFoundError: the replay was not committed, or its old data is kept no longer.
-        SourceChangedError: the committed data changed since. Nothing was put back.
+        NotFoundError: the replay was not committed, or its old data was removed.
+        SourceChangedError: the committed data changed since. Nothing is put back.
     """
     with _locked(folder.parent):
         made = _settle(folder)
@@ -91,7 +90,7 @@ def undo(identifier: str, folder: Path) -> Commit:
 
 
 def expire(replays: Path) -> None:
-    """Remove old data whose time is over, of all replays of a home. Commits and undos that a crash interrupted are settled."""
+    """Remove expired old data of all replays of a home. Commits and undos that a crash interrupted are completed or undone."""
     with _locked(replays):
         for file in replays.glob(f"*/{FILE}"):
             made = _settle(file.parent)
@@ -105,13 +104,12 @@ def expire(replays: Path) -> None:
 
 
 def keeps_old_data(folder: Path) -> bool:
-    """Whether a replay's folder describes old data that an undo would need."""
+    """Whether the folder of a replay describes old data that an undo would need."""
     made = load_commit(folder)
     return made is not None and any(one.state in (CommitState.DONE, CommitState.PREPARED) for one in made.folders)
 
 
 def load_commit(folder: Path) -> Commit | None:
-    """Return the commit of a replay as its folder describes it, None if it was not committed."""
     try:
         return Commit.model_validate_json((folder / FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -140,11 +138,6 @@ def _check_unchanged(dataset: str, folder: Path, files: FileStates) -> None:
 
 
 def _refuse_interrupted(made: Commit) -> None:
-    """Check that no crash left some outputs committed and others not.
-
-    Raises:
-        SourceChangedError: it did, and both outputs changed since, so neither can be exchanged.
-    """
     states = {_is_exchanged(one) for one in made.folders if one.state in (CommitState.PREPARED, CommitState.DONE)}
     if len(states) > 1 or any(one.state is CommitState.PREPARED for one in made.folders):
         names = ", ".join(f"{one.dataset} ({'new' if _is_exchanged(one) else 'old'} data)" for one in made.folders)
@@ -217,7 +210,7 @@ def _put_back(made: Commit, done: Sequence[CommittedFolder], folder: Path) -> No
 
 
 def _settle(folder: Path) -> Commit | None:
-    """Return the commit of a replay after the repair of what a crash left: all outputs have the new data, or all have the old."""
+    """Return the commit of a replay after repairing a crash: all outputs have the new data, or all have the old data."""
     made = load_commit(folder)
     if made is None:
         return None
@@ -240,7 +233,6 @@ def _settle(folder: Path) -> Commit | None:
 
 
 def _exchange_unchanged(made: Commit, waiting: CommitState, finished: CommitState) -> None:
-    """Exchange the outputs that a killed commit or undo had not reached, unless they were written since."""
     for one in made.folders:
         expected = one.before if finished is CommitState.DONE else one.files
         if one.state is waiting and is_unchanged(Path(one.place), expected):
@@ -261,19 +253,18 @@ def _roll_back(made: Commit) -> None:
 
 
 def _is_exchanged(one: CommittedFolder) -> bool:
-    """Whether the hidden folder has old data: it is there, and is not the copy of the shadow."""
+    """Whether the hidden folder contains the old data. It then exists, and differs from the copy of the shadow."""
     return Path(one.old).is_dir() and Path(one.old).stat().st_ino != one.inode
 
 
 def _drop(one: CommittedFolder) -> None:
-    """Remove the hidden folder if it is the copy of the shadow. Files that somebody wrote into it since are kept."""
+    """Remove the hidden folder if it is the copy of the shadow. Files that another program wrote there meanwhile stay."""
     old = Path(one.old)
     if old.is_dir() and old.stat().st_ino == one.inode and is_unchanged(old, one.files):
         shutil.rmtree(old, ignore_errors=True)
 
 
 def _remove_old(one: CommittedFolder) -> None:
-    """Remove the hidden folder if it holds the old data."""
     if _is_exchanged(one):
         shutil.rmtree(one.old, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""Differences between the rows of a dataset and the rows of its shadow.
+"""Finds the differences between the rows of a dataset and the rows that a replay wrote for it.
 
 Rows are compared as bags, with columns matched by name. Equal rows are left out. The others are paired, most similar first, so that a
 corrected row is next to the old one.
@@ -36,11 +36,11 @@ def compare(
 ) -> tuple[list[Difference], int]:
     """Return at most `limit` differences between two folders, and the number of all. Files of `before` must be below the data roots.
 
-    The comparison is limited to the `places` in both folders. `chosen` are 0-based rows by the path of a file below `before`. Each of them
-    must be in `after`, and other rows of `after` are no differences. `options` are those with which Spark wrote CSV, if they are known.
+    The comparison is limited to the `places` in both folders. `chosen` are 0-based rows by the path of a file below `before`. Each chosen
+    row must be in `after`, and other rows of `after` are ignored. `options` are Spark's options for writing CSV, if they are known.
 
     Raises:
-        UnsupportedError: the format of the dataset cannot be compared, or one of its files may not be read or is damaged.
+        UnsupportedError: the format of the dataset cannot be compared, or a file is damaged or must not be read.
     """
     looks = [sources.look(), DataRoots.of([after]).look()]  # they hold the files open that the views name
     files = [list_output_files(folder, look, places) for folder, look in zip((before, after), looks, strict=True)]
@@ -63,7 +63,7 @@ def first_rows(folder: Path, sources: DataRoots, limit: int) -> list[ShownRow]:
     """Return the first rows of a dataset, file by file. Files must be below the data roots.
 
     Raises:
-        UnsupportedError: the format cannot be read, or a file may not be read or is damaged.
+        UnsupportedError: the format cannot be read, or a file is damaged or must not be read.
     """
     look = sources.look()
     shown: list[ShownRow] = []
@@ -81,7 +81,7 @@ def first_rows(folder: Path, sources: DataRoots, limit: int) -> list[ShownRow]:
 
 @contextmanager
 def _database(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database that moves what memory cannot hold to a temporary folder. Errors of readers name the folder."""
+    """Open a database that spills to a temporary folder. Errors of readers name the folder."""
     with TemporaryDirectory(prefix="headwater-compare-") as spill, duckdb.connect() as database:
         database.execute("SET enable_progress_bar = false")  # a command would print the progress bar into its answer
         database.execute(f"SET temp_directory = {literal(spill)}")
@@ -95,7 +95,7 @@ def _database(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _align(database: duckdb.DuckDBPyConnection) -> None:
-    """Make the views `was` and `now` with the columns of both, matched by name in any case. A column that one side lacks is NULL there."""
+    """Create the views `was` and `now` with the columns of both sides, matched by name in any case. A missing column is NULL."""
     columns: dict[str, dict[str, tuple[str, str]]] = {}
     for side in ("was", "now"):
         described = database.execute(f"DESCRIBE {side}_read").fetchall()
@@ -123,7 +123,6 @@ def _fetch(database: duckdb.DuckDBPyConnection, rows: str, limit: int) -> list[d
 
 
 def _pair(dataset: str, gone: Sequence[Mapping[str, Any]], come: Sequence[Mapping[str, Any]]) -> list[Difference]:
-    """Pair rows that share the most values; a row that shares none stands alone."""
     candidates = sorted(
         ((_alike(old, new), i, j) for i, old in enumerate(gone) for j, new in enumerate(come)),
         key=lambda entry: (-entry[0], entry[1], entry[2]),

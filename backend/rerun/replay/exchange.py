@@ -16,9 +16,9 @@ _AT_FDCWD, _EXCHANGE = -100, 2
 
 
 def folder_states(folder: Path) -> FileStates:
-    """Return the length, modification time (ns), change time (ns) and inode of all files below a folder, by their path in it.
+    """Return the length, modification time (ns), change time (ns) and inode of all files below a folder, by relative path.
 
-    No program can set the change time. So other content with an old modification time is noticed.
+    No program can set the change time, so it shows new content under an old modification time.
     """
     found: FileStates = {}
     for here, _, files in os.walk(folder):
@@ -30,7 +30,7 @@ def folder_states(folder: Path) -> FileStates:
 
 
 def is_unchanged(folder: Path, states: FileStates) -> bool:
-    """Whether a folder has the files of some states. States of an earlier release lack the last numbers."""
+    """Whether the files of a folder have the given states. States from an earlier release lack change time and inode."""
     if not folder.is_dir() or folder.is_symlink():
         return False
     now = folder_states(folder)
@@ -41,7 +41,7 @@ def copy_folder(source: Path, target: Path, like: Path) -> None:
     """Copy a folder to the disk, with the permissions of the folder `like`.
 
     Raises:
-        UnsupportedError: the copy cannot be written. Nothing of it is left.
+        UnsupportedError: the copy cannot be written. The partial copy is removed.
     """
     shutil.rmtree(target, ignore_errors=True)  # a copy of a commit that was killed before it was recorded
     try:

@@ -35,7 +35,6 @@ class Upstream:
     names: Mapping[str, str]
 
     def writes(self, application: str) -> list[str]:
-        """Return the datasets that an application writes."""
         return sorted({dataset for flow in self.flows if flow.application == application for dataset in flow.writes})
 
     def reads(self, application: str) -> list[str]:
@@ -101,12 +100,10 @@ def _command(namespace: str, job: str) -> str:
 
 
 async def upstream_of(graph: GraphStore, tenant: str, output: str) -> Upstream:
-    """Return all flows that lead to the dataset `output`."""
     return await _flows(graph, tenant, output, Direction.UPSTREAM)
 
 
 async def downstream_of(graph: GraphStore, tenant: str, source: str) -> Upstream:
-    """Return all flows that depend on the dataset `source`."""
     return await _flows(graph, tenant, source, Direction.DOWNSTREAM)
 
 
@@ -134,7 +131,6 @@ async def _jobs(graph: GraphStore, tenant: str, runs: Sequence[str]) -> dict[str
 
 
 async def _applications(graph: GraphStore, tenant: str, jobs: Mapping[str, Node]) -> dict[str, str]:
-    """Map each job to the application run above its last run, else to its last run, else to itself."""
     last = {job: str(node.properties.get("lastRun") or "") for job, node in jobs.items()}
     runs = {node.id: node for node in await graph.get(tenant, sorted({run for run in last.values() if run}))}
     return {job: str(runs[run].properties.get("parentRun") or run) if run in runs else job for job, run in last.items()}

@@ -90,7 +90,6 @@ def _describe(path: Path, folder: Path, inner: str) -> OutputFile:
 
 
 def _kind(values: Sequence[str]) -> str:
-    """Return the type that DuckDB infers for a partition column."""
     known = [value for value in values if value != _NULL]
     return next((kind for kind, form in _KINDS.items() if known and all(map(form.fullmatch, known))), "VARCHAR")
 

@@ -1,8 +1,8 @@
 r"""The rows of a dataset's files as a relation of DuckDB, for comparisons.
 
 Rows of Parquet, ORC and JSON have columns of values. Rows of CSV and of text are lines: two lines are the same row if they have the same
-bytes. So no guess about types, quotes or missing cells can hide a difference. Lines end at `\n`, `\r\n` or `\r`, as in Spark. Cells of
-CSV are cut when a line is shown, or if the files have different headers.
+bytes. Therefore no guess about types, quotes or missing cells can hide a difference. Lines end at `\n`, `\r\n` or `\r`, as in Spark. Cells
+of CSV are cut when a line is shown, or if the files have different headers.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class LineForm:
     options: Mapping[str, str]
 
     def show(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a row with the cells of its line. A cell that is surely a number is shown as one."""
+        """Return a row with the cells of its line. A cell that is certainly a number is converted to a number."""
         if not self.is_line:
             return dict(row)
         line = bytes(row[LINE])
@@ -68,12 +68,12 @@ class LineForm:
 
 
 def find_line_form(sides: Sequence[tuple[Sequence[OutputFile], Look]], options: Mapping[str, str] | None) -> LineForm:
-    """Return the form of the lines of all files to compare. `options` are those with which Spark wrote CSV, None if they are not known.
+    """Return the form of the lines of all files to compare. `options` are Spark's options for writing CSV, or None if they are unknown.
 
-    Without options, a first line that all files have in common is a header if each cell is a name.
+    Without options, the first line is a header if all files share it, and each of its cells is a name.
 
     Raises:
-        UnsupportedError: the options are none that can be read here.
+        UnsupportedError: the comparison does not support these options.
     """
     given = {name.lower(): value for name, value in (options or {}).items()}
     if "linesep" in given or given.get("encoding", given.get("charset", "utf-8")).lower() not in (
@@ -127,7 +127,6 @@ def relation(
 
 
 def _scan(database: duckdb.DuckDBPyConnection, files: Sequence[OutputFile], look: Look, form: LineForm) -> str:
-    """Return the rows of files without their partition columns. DuckDB reads open files, whose names contain no folders."""
     kind = files[0].content
     if kind in _SCANS and not (kind is Content.JSON and files[0].is_packed):
         listed = ", ".join(literal(look.file(str(file.path))[1].scan) for file in files)
@@ -183,7 +182,6 @@ def _cells(line: bytes, options: Mapping[str, str]) -> list[str]:
 
 
 def _width(line: bytes, options: Mapping[str, str]) -> int:
-    """Return the largest number of cells that a line may have."""
     separator = options.get("sep", options.get("delimiter", ","))
     return line.count({"\\t": "\t"}.get(separator, separator).encode()) + 1
 

@@ -48,7 +48,6 @@ def places_written(dataset: str, folder: Path, within: str) -> list[str]:
 
 
 def _marked(folder: Path) -> list[str]:
-    """Return the outermost folders with the file `_SUCCESS`."""
     found = []
     for here, folders, files in os.walk(folder):
         if _DONE in files:
@@ -58,7 +57,6 @@ def _marked(folder: Path) -> list[str]:
 
 
 def _has_partitions_only(folder: Path) -> bool:
-    """Whether a folder contains partition folders, and neither data files nor the metadata of a table."""
     if not folder.is_dir():
         return False
     there = list(folder.iterdir())
@@ -67,6 +65,5 @@ def _has_partitions_only(folder: Path) -> bool:
 
 
 def _in_both(one: str, other: str) -> str | None:
-    """Return the inner of two paths if the outer one contains it."""
     outer, inner = sorted((one, other), key=len)
     return inner if not outer or inner == outer or inner.startswith(f"{outer}/") else None

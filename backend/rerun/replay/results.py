@@ -70,9 +70,9 @@ def dataset_differences(replay: Replay, dataset: str, sources: DataRoots, folder
 
 
 def csv_options(shadow: str, folder: Path) -> Mapping[str, str] | None:
-    """Return the options with which Spark wrote the CSV of a folder in the shadow; None if they are not known or differ.
+    """Return the options with which Spark wrote the CSV in a shadow folder, or None if they are unknown or differ.
 
-    `jvm/replay/ReplayRule` notes them next to the shadow.
+    `jvm/replay/ReplayRule` writes them next to the shadow.
     """
     try:
         lines = Path(f"{shadow}.written").read_text(encoding="utf-8").splitlines()

@@ -124,7 +124,6 @@ def run_program(
 
 
 def _stop_reason(replay: Replay, folder: Path) -> StopReason:
-    """Return a function that returns the reason to stop the replay now, or None."""
     limits, began = replay.limits, time.monotonic()
 
     def reason() -> str | None:
@@ -140,7 +139,6 @@ def _stop_reason(replay: Replay, folder: Path) -> StopReason:
 
 
 def folder_size(folder: Path) -> int:
-    """Return the total size of all files below a folder, in bytes."""
     total = 0
     for here, _, files in os.walk(folder):
         for name in files:

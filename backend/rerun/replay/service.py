@@ -88,7 +88,7 @@ class Replays:
         return replay.id
 
     async def plan(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> Replay:
-        """Plan the exclusive replay that `start` would run, and store it as queued. Raises like `start`."""
+        """Plan the exclusive replay that `start` would run, and store it in the state `queued`. Raises like `start`."""
         return await self.plan_kind(tenant, kind="exclusive", request=_exclusive(dataset, where, rows, output))
 
     async def plan_kind(
@@ -281,7 +281,6 @@ class Replays:
 
     @staticmethod
     def _settled(replay: Replay) -> Replay:
-        """Mark a replay as failed if its file says that it runs but its process is gone."""
         if replay.state in (ReplayState.QUEUED, ReplayState.RUNNING) and not _alive(replay.process):
             replay.error = "The process that ran this replay stopped before its end. Start it again."
             replay.state = ReplayState.FAILED

@@ -114,11 +114,6 @@ def refuse_other_parts(request: ReplayRequest, name: str, kind: Kind) -> None:
 
 
 def require(value: str | None, field: str, hint: str) -> str:
-    """Return a required field of a request.
-
-    Raises:
-        InvalidQueryError: the field is missing.
-    """
     if not value:
         raise InvalidQueryError(f"The request has no {field}.", field=field, hint=hint)
     return value
