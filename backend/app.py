@@ -51,6 +51,7 @@ from headwater.backend.api.authorization import (
 )
 from headwater.backend.api.caller_audit_log import PermittedAudit
 from headwater.backend.api.cancellation import Attended
+from headwater.backend.api.compression import Compressed, mark_secret
 from headwater.backend.api.context import Service, graph_of, principal
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.direct_events import DirectEvents
@@ -192,7 +193,7 @@ def create_app(
     errors.install(app, refused=lambda request, why: note_refusal(audit, request.scope, request.state.principal, why))
 
     def enclosed(inner: ASGIApp) -> ASGIApp:
-        attended: ASGIApp = Attended(inner, seconds=settings.question_seconds)
+        attended: ASGIApp = Attended(Compressed(inner), seconds=settings.question_seconds)
         guarded = Guard(
             OwnLoop(attended, here={"/healthz"}) if serving else attended,
             credentials=known, hosts=(settings.host, *settings.allowed_hosts), limit=lambda path: _limit(settings, path),
@@ -293,7 +294,7 @@ def _services_of(request: HTTPConnection, service: Service, who: Principal, *, n
         triggers=permitted_triggers.triggers_of(state.triggers, service, who),
         workflows=PermittedWorkflows(state.workflow_runs, service, who),
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, graph_of(service, who, Scope.DECLARE)), service, who),
-        administration=PermittedAdministration(service, who),
+        administration=PermittedAdministration(service, who, on_secret=partial(mark_secret, request.scope)),
         audit_log=PermittedAudit(service.audit_lines, who),
         news=news,
     )

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
@@ -20,9 +21,23 @@ function fontLicenses(...fonts: string[]): Plugin {
   };
 }
 
+/** The service sends these files as they are. Packing a script for each browser would take longer than sending it. */
+function packedFiles(): Plugin {
+  return {
+    name: 'packed-files',
+    writeBundle({ dir }, bundle) {
+      for (const name of Object.keys(bundle).filter((file) => /\.(js|css|svg)$/.test(file))) {
+        const content = readFileSync(join(dir ?? '', name));
+        writeFileSync(join(dir ?? '', `${name}.br`), brotliCompressSync(content));
+        writeFileSync(join(dir ?? '', `${name}.gz`), gzipSync(content, { level: 9 }));
+      }
+    },
+  };
+}
+
 export default defineConfig({
   base: './',
-  plugins: [react(), fontLicenses('@fontsource-variable/inter', '@fontsource-variable/jetbrains-mono')],
+  plugins: [react(), fontLicenses('@fontsource-variable/inter', '@fontsource-variable/jetbrains-mono'), packedFiles()],
   build: {
     outDir: '../backend/page',
     emptyOutDir: true,

@@ -24,8 +24,9 @@ _DAY = 86_400.0
 
 
 class PermittedAdministration:
-    def __init__(self, parts: Service, who: Principal, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, parts: Service, who: Principal, *, on_secret: Callable[[], None], clock: Callable[[], float] = time.time) -> None:
         self._who = who
+        self._on_secret = on_secret  # called when an answer will hold the text of a key
         self._tenant = who.tenant if who.key else None  # None: all tenants
         self._clock = clock
         self._ring = parts.credentials.named or ring_of(parts.settings)
@@ -71,4 +72,5 @@ class PermittedAdministration:
         return None if days is None else self._clock() + days * _DAY
 
     def _new(self, key: KeptKey, secret: str) -> NewKey:
+        self._on_secret()
         return NewKey(key=self._administered.shown(key), secret=secret)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from html import escape
+from mimetypes import guess_type
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -16,10 +17,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from headwater.backend.api.audit import RequestAuditor
+from headwater.backend.api.compression import accepts
 from headwater.backend.api.context import Service
 from headwater.graphql.audit import Act
 
 PAGE = Path(__file__).resolve().parent.parent / "page"
+
+_ENCODINGS = {"br": ".br", "gzip": ".gz"}  # the ending of a file's packed form
 
 _NOTICE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Headwater</title>{head}
 <body style="font:16px system-ui;max-width:40em;margin:15vh auto;padding:0 1em"><h1>Headwater</h1><p>{text}</p></body></html>"""
@@ -41,14 +45,23 @@ def build_router(page: Path = PAGE) -> APIRouter:
             raise HTTPException(404, f"There is no /{path}.")
         asset = (root / path).resolve()
         if path and asset.is_file() and asset.is_relative_to(root) and asset != root / "index.html":
-            return FileResponse(
-                asset, headers={"Cache-Control": "public, max-age=31536000, immutable" if path.startswith("assets/") else "no-cache"}
-            )
+            return _asset(asset, request, lasts=path.startswith("assets/"))
         if "." in path.rsplit("/", 1)[-1] and path.startswith("assets/"):
             raise HTTPException(404, f"There is no /{path}.")
         return await _index(root, request)
 
     return router
+
+
+def _asset(asset: Path, request: Request, *, lasts: bool) -> Response:
+    """Answer with a file of the page, in the smallest form that the build has made of it and the browser accepts."""
+    headers = {"Cache-Control": "public, max-age=31536000, immutable" if lasts else "no-cache", "Vary": "Accept-Encoding"}
+    for encoding, ending in _ENCODINGS.items():
+        packed = asset.with_name(asset.name + ending)
+        if accepts(request.headers, encoding) and packed.is_file():
+            media_type = guess_type(asset.name)[0] or "application/octet-stream"
+            return FileResponse(packed, media_type=media_type, headers={**headers, "Content-Encoding": encoding})
+    return FileResponse(asset, headers=headers)
 
 
 async def _index(root: Path, request: Request) -> Response:
