@@ -104,6 +104,14 @@ class Home:
         return self.path / "triggers.db"
 
     @property
+    def evidence(self) -> Path:
+        return self.path / "evidence.db"
+
+    @property
+    def evidence_key(self) -> Path:
+        return self.path / "evidence.pem"
+
+    @property
     def targets(self) -> Path:
         return self.path / "targets.toml"
 

@@ -1,0 +1,125 @@
+"""The private key of a home's evidence, and the signed notes that it makes.
+
+The key is a file that only the home's user can read. A rotation signs the new key with the old one, and then deletes the old one.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from headwater.backend.evidence.tree import Tree
+from headwater.backend.evidence.verify import PublicKey, key_note
+from headwater.errors import ConfigurationError, DamagedError
+
+_NAME = re.compile(r"[A-Za-z0-9._/-]{1,100}")
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """A private key with the name of its log."""
+
+    name: str
+    private: Ed25519PrivateKey
+
+    @property
+    def public(self) -> PublicKey:
+        return PublicKey(self.name, self.private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
+
+    def sign(self, text: str) -> str:
+        """Return a signed note. `text` must end with the end of a line."""
+        return f"{text}\n{self.signature(text)}"
+
+    def signature(self, text: str) -> str:
+        """Return the line of the signature of a text."""
+        raw = self.public.id + self.private.sign(text.encode())
+        return f"\N{EM DASH} {self.name} {base64.b64encode(raw).decode()}\n"
+
+
+def open_key(path: Path, tree: Tree, name: str | None = None) -> SigningKey:
+    """Return the key of a home. The first call makes it.
+
+    Raises:
+        ConfigurationError: `name` is not the name of the key, or is no possible name.
+        DamagedError: the file is damaged, or its key is not the last one of the evidence.
+    """
+    keys = tree.public_keys()
+    if not path.exists() and not keys:
+        key = SigningKey(_check_name(name or f"headwater/{secrets.token_hex(4)}"), Ed25519PrivateKey.generate())
+        _write(path, key.private)
+        tree.add_key(key.public.text, None, now())
+        return key
+    if not keys:
+        raise DamagedError(f"{path} belongs to evidence that is missing.", hint="Restore evidence.db from a backup.")
+    public = PublicKey.parse(keys[-1][0])
+    if name is not None and name != public.name:
+        raise ConfigurationError(f"The evidence of this home has the name {public.name}.", hint="The name cannot be changed.")
+    key, waiting = SigningKey(public.name, _read(path)), _waiting(path)
+    if key.public != public and waiting.exists():  # a rotation was interrupted before its last step
+        key = SigningKey(public.name, _read(waiting))
+        if key.public == public:
+            waiting.replace(path)
+    if key.public != public:
+        raise DamagedError(f"{path} is not the key {public.text}.", hint="Restore the key file and evidence.db from the same backup.")
+    return key
+
+
+def rotate(path: Path, tree: Tree) -> SigningKey:
+    """Replace the key of a home by a new one, which the old one signs."""
+    old = open_key(path, tree)
+    new = SigningKey(old.name, Ed25519PrivateKey.generate())
+    _write(_waiting(path), new.private)
+    tree.add_key(new.public.text, old.sign(key_note(new.public)), now())
+    _waiting(path).replace(path)
+    return new
+
+
+def _waiting(path: Path) -> Path:
+    return path.with_name(f"{path.name}.new")
+
+
+def _check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ConfigurationError(f"{name!r} is no name for a key.", hint="Use up to 100 letters, digits, dots, dashes and slashes.")
+    return name
+
+
+def _write(path: Path, key: Ed25519PrivateKey) -> None:
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read(path: Path) -> Ed25519PrivateKey:
+    try:
+        key = load_pem_private_key(path.read_bytes(), None)
+    except FileNotFoundError as error:
+        raise DamagedError(f"The private key {path} is missing.", hint="Restore it from a backup.") from error
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise DamagedError(f"{path} is no private key.", hint="Restore it from a backup.") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise DamagedError(f"{path} is a key of another kind.", hint="Restore it from a backup.")
+    return key
+
+
+def now() -> str:
+    """Return the time in ISO 8601, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,222 @@
+"""The Merkle tree over the ingest log of a home: its leaves, the hashes of its complete subtrees, and its checkpoints.
+
+An append to the log does not touch the tree. `extend` adds the new entries before a checkpoint, so producers never wait for a hash.
+The tree is in a database of its own, `evidence.db`. Without this database an old checkpoint cannot be proven, so backups contain it.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import rfc8785
+
+from headwater.backend.evidence.verify import Checkpoint, commitment, leaf_hash, node_hash
+from headwater.backend.ingest.log import IngestLog
+from headwater.backend.ingest.log.model import Entry
+from headwater.errors import DamagedError, NotFoundError
+
+_BATCH = 256
+_BUSY_SECONDS = 60
+_EMPTY = bytes.fromhex("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")  # the root of no entries: SHA-256 of nothing
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS leaves (
+  number INTEGER PRIMARY KEY, log_offset INTEGER NOT NULL UNIQUE, run TEXT NOT NULL, leaf BLOB NOT NULL, salt BLOB);
+CREATE INDEX IF NOT EXISTS leaves_of_run ON leaves (run, number);
+CREATE TABLE IF NOT EXISTS nodes (level INTEGER, position INTEGER, hash BLOB NOT NULL, PRIMARY KEY (level, position)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS checkpoints (size INTEGER PRIMARY KEY, note TEXT NOT NULL, made TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS keys (number INTEGER PRIMARY KEY, public TEXT NOT NULL UNIQUE, note TEXT, made TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A leaf of the tree. `offset` is the place of its entry in the log. `salt` is None if the entry was erased."""
+
+    number: int
+    offset: int
+    leaf: bytes
+    salt: bytes | None
+
+
+class Tree:
+    """The tree of one tenant of a home. Several processes may use it."""
+
+    def __init__(self, path: Path, tenant: str) -> None:
+        """Open the database at `path`, and create it if it is missing."""
+        path.touch(mode=0o600, exist_ok=True)
+        self._database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = FULL")
+        self._database.executescript(_SCHEMA)
+        self._tenant = tenant
+
+    def close(self) -> None:
+        self._database.close()
+
+    @property
+    def size(self) -> int:
+        """The number of leaves."""
+        return int(self._value("SELECT coalesce(max(number) + 1, 0) FROM leaves"))
+
+    def extend(self, log: IngestLog) -> int:
+        """Add the entries of the log that are not in the tree yet. Return the size of the tree."""
+        while True:
+            with self._transaction():
+                number, last = self.size, int(self._value("SELECT coalesce(max(log_offset), 0) FROM leaves"))
+                entries = log.read(self._tenant, after=last, limit=_BATCH)
+                for count, entry in enumerate(entries):
+                    self._append(number + count, entry)
+            if not entries:
+                return number
+
+    def _append(self, number: int, entry: Entry) -> None:
+        salt = secrets.token_bytes(16)
+        run = _run_of(entry.body)
+        leaf = rfc8785.dumps(
+            {
+                "commitment": commitment(salt, entry.body),
+                "kind": str(entry.kind),
+                "number": number,
+                "offset": entry.offset,
+                "received": entry.received,
+                "run": run,
+                "tenant": self._tenant,
+            }
+        )
+        self._database.execute("INSERT INTO leaves VALUES (?, ?, ?, ?, ?)", (number, entry.offset, run, leaf, salt))
+        found, level, position = leaf_hash(leaf), 0, number
+        self._database.execute("INSERT INTO nodes VALUES (0, ?, ?)", (number, found))
+        while position & 1:
+            found = node_hash(self._node(level, position - 1), found)
+            level, position = level + 1, position >> 1
+            self._database.execute("INSERT INTO nodes VALUES (?, ?, ?)", (level, position, found))
+
+    def root(self, size: int) -> bytes:
+        """Return the root of the tree of the first `size` leaves."""
+        return self._subtree(0, size) if size else _EMPTY
+
+    def inclusion(self, number: int, size: int) -> list[bytes]:
+        """Return the proof that a leaf is among the first `size` leaves (RFC 9162, 2.1.3.1)."""
+        proof: list[bytes] = []
+        begin, end = 0, size
+        while end - begin > 1:
+            middle = begin + _largest_power_below(end - begin)
+            if number < middle:
+                proof.append(self._subtree(middle, end))
+                end = middle
+            else:
+                proof.append(self._subtree(begin, middle))
+                begin = middle
+        return proof[::-1]
+
+    def consistency(self, first: int, second: int) -> list[bytes]:
+        """Return the proof that the tree of `second` leaves begins with the tree of `first` leaves (RFC 9162, 2.1.4.1)."""
+        if first in (0, second):
+            return []
+        proof: list[bytes] = []
+        begin, end, is_known = 0, second, True
+        while first != end:
+            middle = begin + _largest_power_below(end - begin)
+            if first <= middle:
+                proof.append(self._subtree(middle, end))
+                end = middle
+            else:
+                proof.append(self._subtree(begin, middle))
+                begin, is_known = middle, False
+        return ([] if is_known else [self._subtree(begin, end)]) + proof[::-1]
+
+    def leaves_of(self, runs: Collection[str]) -> Iterator[Leaf]:
+        """Yield the leaves of the entries of some runs, in the order of the log."""
+        rows = [
+            row
+            for run in sorted(runs)
+            for row in self._database.execute("SELECT number, log_offset, leaf, salt FROM leaves WHERE run = ?", (run,))
+        ]
+        yield from (Leaf(*row) for row in sorted(rows))
+
+    def forget(self, offset: int) -> None:
+        """Erase the salt of an entry. Its leaf stays, but no longer proves any contents.
+
+        Raises:
+            NotFoundError: the tree has no entry of the log at this offset.
+        """
+        with self._transaction():
+            if not self._database.execute("UPDATE leaves SET salt = NULL WHERE log_offset = ?", (offset,)).rowcount:
+                raise NotFoundError(f"The evidence has no entry {offset}.", hint="Make a checkpoint first.")
+
+    def save_checkpoint(self, size: int, note: str, made: str) -> None:
+        self._database.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)", (size, note, made))
+
+    def last_checkpoint(self) -> tuple[str, str] | None:
+        """Return the note and the time of the last checkpoint, or None."""
+        found: tuple[str, str] | None = self._database.execute("SELECT note, made FROM checkpoints ORDER BY size DESC LIMIT 1").fetchone()
+        return found
+
+    def public_keys(self) -> list[tuple[str, str | None, str]]:
+        """Return the public keys, oldest first: the key, the note in which the key before signed it, and the time."""
+        return self._database.execute("SELECT public, note, made FROM keys ORDER BY number").fetchall()
+
+    def add_key(self, public: str, note: str | None, made: str) -> None:
+        self._database.execute("INSERT INTO keys (public, note, made) VALUES (?, ?, ?)", (public, note, made))
+
+    def check(self, checkpoint: Checkpoint) -> None:
+        """Check that a checkpoint is of this tree.
+
+        Raises:
+            DamagedError: the tree has other entries, or fewer.
+        """
+        if checkpoint.size > self.size or self.root(checkpoint.size) != checkpoint.root:
+            raise DamagedError(
+                f"The evidence of this home does not begin with the checkpoint of {checkpoint.size} entries.",
+                hint="The database evidence.db was replaced, or the checkpoint is of another home.",
+            )
+
+    def _subtree(self, begin: int, end: int) -> bytes:
+        """Return the hash over the leaves from `begin` to before `end`."""
+        count = end - begin
+        if count & (count - 1) == 0:
+            level = count.bit_length() - 1
+            return self._node(level, begin >> level)
+        middle = begin + _largest_power_below(count)
+        return node_hash(self._subtree(begin, middle), self._subtree(middle, end))
+
+    def _node(self, level: int, position: int) -> bytes:
+        found = self._database.execute("SELECT hash FROM nodes WHERE level = ? AND position = ?", (level, position)).fetchone()
+        if found is None:
+            raise DamagedError("A hash of the evidence is missing.", hint="Restore evidence.db from a backup.")
+        return bytes(found[0])
+
+    def _value(self, statement: str) -> Any:
+        return self._database.execute(statement).fetchone()[0]
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+
+def _largest_power_below(count: int) -> int:
+    """Return the largest power of two that is less than `count`, which is at least 2."""
+    return 1 << (count - 1).bit_length() - 1
+
+
+def _run_of(body: bytes) -> str:
+    """Return the id of the run in an event or a manifest, or an empty text."""
+    try:
+        document = json.loads(body)
+        run = document["run"]["runId"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return run if isinstance(run, str) and len(run) <= 100 else ""
