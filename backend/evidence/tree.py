@@ -1,7 +1,7 @@
 """The Merkle tree over the ingest log of a home: its leaves, the hashes of its complete subtrees, and its checkpoints.
 
 An append to the log does not touch the tree. `extend` adds the new entries before a checkpoint, so producers never wait for a hash.
-The tree is in a database of its own, `evidence.db`. Without this database an old checkpoint cannot be proven, so backups contain it.
+The tree is in a database of its own, `evidence.db`. Without this database nobody can prove that an old checkpoint is of this log.
 """
 
 from __future__ import annotations
