@@ -183,6 +183,7 @@ def _print_dry_run(found: DryRun, format: Format) -> None:
         return
     rows = [{"job": step.job, "script": step.script, "seconds": step.seconds} for step in found.steps]
     emit(rows, columns=["job", "script", "seconds"], format=format, title=f"A replay of the kind {found.kind} would run")
+    note(f"Starts at: {', '.join(found.starts) or 'nothing, the programs read no dataset'}.")
     note(f"Records: {found.excluded} left out, {found.kept} kept, {found.edited} edited.")
     note(f"Time: {'unknown, not all programs were replayed before' if found.seconds is None else f'about {found.seconds} s'}.")
     note(f"Disk: about {found.disk_bytes} bytes, {found.disk_free} are free.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ class Pipeline:
 
     def __init__(self, folder: Path, root: Path) -> None:
         self.folder, self.home, self._environment = folder, folder / "home", environment(root)
+        self.names_written = folder.stat().st_mtime_ns
         (folder / "raw").mkdir()
         (folder / "names").mkdir()
         for part, rows in (("a", RAW[:14]), ("b", RAW[14:])):
@@ -58,7 +60,10 @@ class Pipeline:
 
     def write_names(self, names: dict[int, str]) -> None:
         lines = [f"{k},{name}" for k, name in names.items()]
-        (self.folder / "names" / "names.csv").write_text("\n".join(["k,name", *lines, ""]))
+        file = self.folder / "names" / "names.csv"
+        file.write_text("\n".join(["k,name", *lines, ""]))
+        if names == NAMES:  # the data that the programs read
+            os.utime(file, ns=(self.names_written, self.names_written))
 
     def files(self) -> dict[str, int]:
         below = [path for path in self.folder.rglob("*") if path.is_file() and self.home not in path.parents]
@@ -97,9 +102,18 @@ def _expected(raw: list[tuple[int, int, int, str]], names: dict[int, str]) -> li
     return [(old, new) for old, new in zip(_report(RAW, NAMES), _report(raw, names), strict=True) if old != new]
 
 
+def _starts_at(pipeline: Pipeline, output: str) -> str:
+    return f"The replay starts at dataset:file:{pipeline.folder}/{output}: its data is the data that the run read."
+
+
+def _scripts(found: dict[str, Any]) -> list[str]:
+    return [Path(step.get("script") or step["invocation"]["script"]).name for step in found["steps"]]
+
+
 def test_a_selective_replay_makes_chosen_rows_again_from_their_records_alone(pipeline: Pipeline) -> None:
     found = pipeline.replay("out/report", "--kind", "selective", "--where", "k = 3")
-    assert (found["state"], found["differing"], found["notes"]) == ("complete", 0, [])
+    assert (found["state"], found["differing"], found["notes"]) == ("complete", 0, [_starts_at(pipeline, "out/clean")])
+    assert _scripts(found) == ["report.py"]
     kept = sum(len(rows) for rows in found["keep"].values())
     assert kept == sum(k == 3 and v > 2 for _, k, v, _ in RAW) + 1  # and the name
     again = pipeline.rows(Path(f"{found['shadow']}{pipeline.folder}/out/report"))
@@ -154,7 +168,8 @@ def test_a_program_that_does_the_same_is_reproducible(pipeline: Pipeline) -> Non
 def test_a_dry_run_lists_the_programs_and_records_and_runs_nothing(pipeline: Pipeline) -> None:
     before = list((pipeline.home / "replays").iterdir())
     found = pipeline.replay("out/report", "--without", "raw", "--where", "id = 3", "--dry-run")
-    assert [Path(step["script"]).name for step in found["steps"]] == ["clean.py", "report.py"]
+    assert _scripts(found) == ["clean.py", "report.py"]
+    assert found["starts"] == [f"dataset:file:{pipeline.folder}/{name}" for name in ("names", "raw")]
     assert (found["excluded"], found["kept"], found["edited"]) == (1, 0, 0)
     assert found["disk_bytes"] == sum(path.stat().st_size for path in pipeline.folder.glob("out/*/*.parquet"))
     assert list((pipeline.home / "replays").iterdir()) == before
@@ -182,7 +197,7 @@ def test_a_refresh_runs_only_the_programs_that_read_the_change(pipeline: Pipelin
         found = pipeline.replay("--changed", "names")
     finally:
         pipeline.write_names(NAMES)
-    assert [Path(step["invocation"]["script"]).name for step in found["steps"]] == ["report.py"]
+    assert _scripts(found) == ["report.py"]
     assert _changes(found) == _expected(RAW, names)
 
 
@@ -217,3 +232,45 @@ def test_a_patch_file_edits_records_by_place_or_by_key(pipeline: Pipeline) -> No
     values = [(i, k, *changed.get(i, (v, day))) for i, k, v, day in RAW]
     assert _changes(found) == _expected(values, NAMES)
     assert "No record of raw was selected" in refused["message"]
+
+
+def test_a_replay_starts_at_the_latest_data_that_the_run_read(pipeline: Pipeline) -> None:
+    clean = min((pipeline.folder / "out" / "clean").glob("*.parquet"))
+    selective = ("out/report", "--kind", "selective", "--where", "k = 3", "--dry-run")
+    script_of_report = ("out/report", "--script", "report.py", "--dry-run")
+    on_clean = ("out/report", "--without", "out/clean", "--where", "k = 3", "--dry-run")
+    for asked in (selective, script_of_report, on_clean):
+        found = pipeline.replay(*asked)
+        assert _scripts(found) == ["report.py"], asked
+        assert f"dataset:file:{pipeline.folder}/out/clean" in found["starts"]
+    content, status = clean.read_bytes(), clean.stat()
+    added, names = clean.with_name("part-9.parquet"), pipeline.folder / "names" / "names.csv"
+    changes = {
+        "touched": lambda: os.utime(clean, ns=(status.st_atime_ns, status.st_mtime_ns + 10**9)),
+        "gone": clean.unlink,
+        "another file": lambda: added.write_bytes(content),
+    }
+    for change, apply in changes.items():
+        apply()
+        try:
+            found = pipeline.replay(*script_of_report)
+            assert _scripts(found) == ["clean.py", "report.py"], change
+            assert found["starts"] == [f"dataset:file:{pipeline.folder}/{name}" for name in ("names", "raw")]
+            if change == "touched":
+                assert "has changed since the run that read it" in pipeline.replay(*selective, code=3)["message"]
+        finally:
+            added.unlink(missing_ok=True)
+            clean.write_bytes(content)
+            _restore(clean, status)
+    kept = names.read_bytes(), names.stat()
+    names.unlink()
+    try:
+        said = pipeline.replay("out/report", "--without", "raw", "--where", "id = 3", code=3)["message"]
+    finally:
+        names.write_bytes(kept[0])
+        _restore(names, kept[1])
+    assert f"{pipeline.folder}/names is gone" in said
+
+
+def _restore(file: Path, status: os.stat_result) -> None:
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))

@@ -32,6 +32,7 @@ class DryRun(BaseModel):
 
     kind: str
     output: str
+    starts: list[str]
     steps: list[DryRunStep]
     excluded: int
     kept: int
@@ -58,7 +59,7 @@ def summarize(replay: Replay, earlier: Iterable[Replay], sources: DataRoots, fol
     total, unknown = _output_size([dataset for step in replay.steps for dataset in step.writes], sources)
     folder.mkdir(parents=True, exist_ok=True)
     return DryRun(
-        kind=replay.kind, output=replay.output, steps=steps, excluded=sum(map(len, replay.exclude.values())),
+        kind=replay.kind, output=replay.output, starts=list(replay.starts), steps=steps, excluded=sum(map(len, replay.exclude.values())),
         kept=sum(map(len, replay.keep.values())), edited=sum(map(len, replay.edits.values())),
         seconds=round(sum(known), 2) if len(known) == len(steps) else None,
         disk_bytes=total, disk_free=shutil.disk_usage(folder).free, unknown_sizes=unknown, notes=list(replay.notes),

@@ -14,7 +14,7 @@ from shlex import quote
 from headwater.backend.rerun.replay.model import Invocation
 from headwater.backend.rerun.replay.plan import Flow
 from headwater.errors import UnsupportedError
-from headwater.graph.model import EdgeKind, Node, NodeKind, bare_name, kind_of, parse_id
+from headwater.graph.model import EdgeKind, NodeKind, bare_name, kind_of, parse_id
 from headwater.graph.stores import Direction, GraphStore
 from headwater.spark_listener.invocation import script_sha256
 from headwater.spark_listener.redact import REDACTED
@@ -111,7 +111,8 @@ async def _flows(graph: GraphStore, tenant: str, dataset: str, direction: Direct
     reached = await graph.reach(tenant, [dataset], direction=direction, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=_DEPTH, limit=_LIMIT)
     jobs = {node.id: node for node in reached.nodes if node.kind is NodeKind.JOB}
     datasets = {node.id for node in reached.nodes if node.kind is NodeKind.DATASET}
-    application_of = await _applications(graph, tenant, jobs)
+    last = {job: str(node.properties.get("lastRun") or "") for job, node in jobs.items()}
+    application_of = await _applications(graph, tenant, last)
     reads: dict[str, set[str]] = {}
     writes: dict[str, set[str]] = {}
     for edge in reached.edges:
@@ -119,7 +120,7 @@ async def _flows(graph: GraphStore, tenant: str, dataset: str, direction: Direct
             reads.setdefault(edge.dst, set()).add(edge.src)
         if edge.kind is EdgeKind.WRITES and edge.src in jobs and edge.dst in datasets:
             writes.setdefault(edge.src, set()).add(edge.dst)
-    flows = [Flow(application_of[job], frozenset(reads.get(job, ())), frozenset(writes.get(job, ()))) for job in sorted(jobs)]
+    flows = [Flow(application_of[job], frozenset(reads.get(job, ())), frozenset(writes.get(job, ())), last[job]) for job in sorted(jobs)]
     names = {application: jobs[job].name for job, application in application_of.items()}
     return Upstream(flows, await _jobs(graph, tenant, sorted(names)), names)
 
@@ -130,7 +131,6 @@ async def _jobs(graph: GraphStore, tenant: str, runs: Sequence[str]) -> dict[str
     return {run: (parts[0], parts[1]) for run, job in found.items() if job is not None for parts in [parse_id(job.id)[1]]}
 
 
-async def _applications(graph: GraphStore, tenant: str, jobs: Mapping[str, Node]) -> dict[str, str]:
-    last = {job: str(node.properties.get("lastRun") or "") for job, node in jobs.items()}
+async def _applications(graph: GraphStore, tenant: str, last: Mapping[str, str]) -> dict[str, str]:
     runs = {node.id: node for node in await graph.get(tenant, sorted({run for run in last.values() if run}))}
     return {job: str(runs[run].properties.get("parentRun") or run) if run in runs else job for job, run in last.items()}

@@ -144,6 +144,7 @@ class Replay(BaseModel):
 
     `keep`, `restrict`, `edits`, `partials` and `changed_places` (there `changed`) have the same meaning as in a replay order.
     `chosen` are the compared rows by file (None: all rows are compared).
+    `starts` are the datasets that the first programs read from their places.
     `outputs` are the compared datasets in the order in which they are made; empty: `output`. `notes` are sentences about the result.
 
     `stop` is the stop at which a replay of the kind `step` waits for an answer.
@@ -171,6 +172,7 @@ class Replay(BaseModel):
     changed_places: Sequence[str] = ()
     chosen: Mapping[str, Sequence[int]] | None = None
     limits: Limits = Limits()
+    starts: Sequence[str] = ()
     outputs: Sequence[str] = ()
     changed: list[str] = []
     before: Mapping[str, FileStates] = {}

@@ -5,8 +5,8 @@ A replay repeats only the programs between the excluded records and the output. 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 
 from headwater.errors import NotFoundError, UnsupportedError
@@ -14,11 +14,34 @@ from headwater.errors import NotFoundError, UnsupportedError
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The datasets (ids) that one job of an application run read and wrote."""
+    """The datasets (ids) that one job of an application run read and wrote. `run` is the run of the job; empty: none is known."""
 
     application: str
     reads: frozenset[str]
     writes: frozenset[str]
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StartingPoint:
+    """The applications that run, in order, and the datasets that they read from their places.
+
+    `changed` says of datasets why their data is not the data that the run read, though no known program could write them again.
+    """
+
+    applications: Sequence[str]
+    datasets: Sequence[str]
+    changed: Mapping[str, str] = field(default_factory=dict)
+
+    def written_datasets(self, flows: Sequence[Flow]) -> list[str]:
+        """Return the datasets that programs wrote, which are not run again."""
+        written = {dataset for flow in flows for dataset in flow.writes}
+        return [dataset for dataset in self.datasets if dataset in written]
+
+    def notes(self, flows: Sequence[Flow]) -> list[str]:
+        """Return sentences about the starting point."""
+        notes = [f"The replay starts at {dataset}: its data is the data that the run read." for dataset in self.written_datasets(flows)]
+        return notes + [f"{dataset} {reason}, so a difference may come from there." for dataset, reason in self.changed.items()]
 
 
 def applications_between(flows: Sequence[Flow], sources: Iterable[str], output: str) -> list[str]:

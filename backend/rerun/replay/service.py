@@ -109,14 +109,15 @@ class Replays:
         refuse_other_parts(request, kind, known)
         work = await known.plan(request, Sources(tenant, self._graph, self._sources, self._trace))
         check_readable(work.output, self._sources)
-        steps = [self._step(work, application) for application in work.applications]
+        steps = [self._step(work, application) for application in work.start.applications]
         states = await asyncio.to_thread(file_states, {**work.exclude, **work.keep, **work.edits}, self._sources)
         before = await asyncio.to_thread(output_states, list(work.outputs or [work.output])) if is_kept else {}
         identifier = uuid.uuid4().hex
         replay = Replay(
             id=identifier, tenant=tenant, output=work.output, within=place_named(work.output, request.output), started_at=_now(), kind=kind,
             shadow=str(self._folder / identifier / "data"), exclude=work.exclude, keep=work.keep, restrict=work.restrict, edits=work.edits,
-            chosen=work.chosen, outputs=work.outputs, before=before, notes=list(work.notes), states=states, steps=steps,
+            chosen=work.chosen, outputs=work.outputs, before=before, notes=[*work.notes, *work.start.notes(work.upstream.flows)],
+            starts=work.start.datasets, states=states, steps=steps,
             limits=limits or Limits(), process=os.getpid(), started_by=by, changed_places=work.changed,
             partials=str(partial_results_folder(self._folder, tenant)) if work.changed else "",
         )  # fmt: skip

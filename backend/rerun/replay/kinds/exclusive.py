@@ -6,6 +6,7 @@ from headwater.backend.rerun.replay.invocations import upstream_of
 from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, require
 from headwater.backend.rerun.replay.kinds.source_records import select_source_records
 from headwater.backend.rerun.replay.plan import applications_between
+from headwater.backend.rerun.replay.starting_point import find_starting_point
 
 
 class Exclusive:
@@ -16,4 +17,5 @@ class Exclusive:
         chosen = await select_source_records(request, sources, "left out")
         upstream = await upstream_of(sources.graph, sources.tenant, chosen.output)
         applications = applications_between(upstream.flows, chosen.datasets, chosen.output)
-        return Work(output=chosen.output, upstream=upstream, applications=applications, exclude=chosen.files)
+        start = await find_starting_point(upstream, applications, sources, trusted=chosen.datasets)
+        return Work(output=chosen.output, upstream=upstream, start=start, exclude=chosen.files)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from headwater.backend.rerun.replay.invocations import Upstream
 from headwater.backend.rerun.replay.patch_file import Patch
+from headwater.backend.rerun.replay.plan import StartingPoint
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.model import Node, NodeKind, parse_id
 from headwater.graph.names import nodes_named
@@ -43,7 +44,7 @@ class ReplayRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """The work of a replay. `applications` run in this order. `script` replaces the script of the application `edited`.
+    """The work of a replay: the applications of `start` run in their order. `script` replaces the script of the application `edited`.
 
     `changed` are paths of datasets; the replay stores partial results of aggregates over them. The other fields are those of `Replay`.
     """
@@ -51,7 +52,7 @@ class Work:
     output: str
     outputs: Sequence[str] = ()
     upstream: Upstream
-    applications: Sequence[str]
+    start: StartingPoint
     exclude: Mapping[str, Sequence[int]] = field(default_factory=dict)
     keep: Mapping[str, Sequence[int]] = field(default_factory=dict)
     restrict: Sequence[str] = ()

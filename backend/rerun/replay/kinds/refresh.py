@@ -9,6 +9,7 @@ from __future__ import annotations
 from headwater.backend.rerun.replay.invocations import downstream_of, upstream_of
 from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, file_prefix, require
 from headwater.backend.rerun.replay.plan import applications_between, in_order
+from headwater.backend.rerun.replay.starting_point import find_starting_point
 from headwater.errors import NotFoundError
 
 
@@ -29,8 +30,7 @@ class Refresh:
             if not applications:
                 raise NotFoundError(f"No recorded run reads {changed}.", hint="There is nothing to refresh.")
             output = upstream.writes(applications[-1])[0] if upstream.writes(applications[-1]) else changed
-        outputs = list(dict.fromkeys(dataset for one in applications for dataset in upstream.writes(one)))
+        start = await find_starting_point(upstream, applications, sources, trusted=[changed])
+        outputs = list(dict.fromkeys(dataset for one in start.applications for dataset in upstream.writes(one)))
         notes = ["By the recorded lineage, outputs of other programs read nothing of the change. They are left as they are."]
-        return Work(
-            output=output, outputs=outputs, upstream=upstream, applications=applications, changed=[file_prefix(changed)], notes=notes
-        )
+        return Work(output=output, outputs=outputs, upstream=upstream, start=start, changed=[file_prefix(changed)], notes=notes)

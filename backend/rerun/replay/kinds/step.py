@@ -8,6 +8,7 @@ from __future__ import annotations
 from headwater.backend.rerun.replay.invocations import upstream_of
 from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, require
 from headwater.backend.rerun.replay.plan import in_order
+from headwater.backend.rerun.replay.starting_point import find_starting_point
 from headwater.errors import NotFoundError
 
 
@@ -22,4 +23,4 @@ class Step:
         applications = in_order(upstream.flows, {flow.application for flow in upstream.flows})
         if not applications:
             raise NotFoundError(f"No recorded run wrote {output}.", hint="Run its program with `headwater run`.")
-        return Work(output=output, upstream=upstream, applications=applications)
+        return Work(output=output, upstream=upstream, start=await find_starting_point(upstream, applications, sources))

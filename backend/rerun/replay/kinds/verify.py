@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from headwater.backend.rerun.replay.invocations import upstream_of
 from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, require
-from headwater.backend.rerun.replay.kinds.source_age import notes_on_newer_sources
 from headwater.backend.rerun.replay.plan import in_order
+from headwater.backend.rerun.replay.starting_point import find_starting_point
 from headwater.errors import NotFoundError
 
 
@@ -21,5 +21,5 @@ class Verify:
         if not applications:
             raise NotFoundError(f"No recorded run wrote {output}.", hint="Run its program with `headwater run`.")
         outputs = [dataset for application in applications for dataset in upstream.writes(application)]
-        notes = await notes_on_newer_sources(upstream, applications, sources)
-        return Work(output=output, outputs=list(dict.fromkeys(outputs)), upstream=upstream, applications=applications, notes=notes)
+        start = await find_starting_point(upstream, applications, sources)
+        return Work(output=output, outputs=list(dict.fromkeys(outputs)), upstream=upstream, start=start)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from headwater.backend.rerun.replay.invocations import Upstream, upstream_of
 from headwater.backend.rerun.replay.kinds.kind import ReplayRequest, Sources, Work, require
-from headwater.backend.rerun.replay.kinds.source_age import notes_on_newer_sources
 from headwater.backend.rerun.replay.kinds.source_records import SourceRecords, select_source_records
 from headwater.backend.rerun.replay.plan import applications_after, applications_between
+from headwater.backend.rerun.replay.starting_point import find_starting_point
 from headwater.errors import InvalidQueryError
 
 
@@ -34,7 +34,8 @@ class WhatIf:
         values = dict(request.set_values)
         edits = {file: {str(row): values for row in rows} for file, rows in chosen.files.items()}
         applications = applications_between(upstream.flows, chosen.datasets, chosen.output)
-        return Work(output=chosen.output, upstream=upstream, applications=applications, edits=edits)
+        start = await find_starting_point(upstream, applications, sources, trusted=chosen.datasets)
+        return Work(output=chosen.output, upstream=upstream, start=start, edits=edits)
 
 
 def _check_columns(request: ReplayRequest, values: Iterable[str], chosen: SourceRecords) -> None:
@@ -67,7 +68,9 @@ async def _with_patches(request: ReplayRequest, sources: Sources) -> Work:
         raise InvalidQueryError(f"The patched records reach {', '.join(outputs)}.", field="output", hint="Say which one to replay.")
     output, datasets = next(iter(outputs.items()))
     upstream = await upstream_of(sources.graph, sources.tenant, output)
-    return Work(output=output, upstream=upstream, applications=applications_between(upstream.flows, datasets, output), edits=edits)
+    applications = applications_between(upstream.flows, datasets, output)
+    start = await find_starting_point(upstream, applications, sources, trusted=datasets)
+    return Work(output=output, upstream=upstream, start=start, edits=edits)
 
 
 async def _with_script(request: ReplayRequest, script: Path, sources: Sources) -> Work:
@@ -79,8 +82,8 @@ async def _with_script(request: ReplayRequest, script: Path, sources: Sources) -
     upstream = await upstream_of(sources.graph, sources.tenant, output)
     edited = _last_writer(upstream, output)
     applications = applications_after(upstream.flows, edited, output)
-    notes = await notes_on_newer_sources(upstream, applications, sources)
-    return Work(output=output, upstream=upstream, applications=applications, edited=edited, script=script, notes=notes)
+    start = await find_starting_point(upstream, applications, sources)
+    return Work(output=output, upstream=upstream, start=start, edited=edited, script=script)
 
 
 def _last_writer(upstream: Upstream, output: str) -> str:

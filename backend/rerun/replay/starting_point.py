@@ -1,0 +1,134 @@
+"""The starting point of a replay: the latest datasets whose data is still the data that the runs read.
+
+A replay reads these datasets from their places, and runs only the programs after them. If the data of a dataset changed since the run read
+it, or is gone, the programs that wrote the dataset run, too.
+
+The graph has the files that a captured run read, each with its length and modification time. Files of other runs are unchanged if none of
+them is newer than the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from headwater.backend.rerun.replay.invocations import Upstream
+from headwater.backend.rerun.replay.kinds.kind import Sources, file_prefix, place_of
+from headwater.backend.rerun.replay.plan import Flow, StartingPoint, in_order
+from headwater.errors import HeadwaterError, UnsupportedError
+from headwater.graph.model import EdgeKind, NodeKind, parse_id
+from headwater.graph.records import FileBlock, uri_of
+from headwater.graph.stores import Direction
+
+_SCAN = "Relation "  # how Spark's plan calls a scan of files; scans of RDDs and tables of databases have other names
+
+
+async def find_starting_point(
+    upstream: Upstream, applications: Collection[str], sources: Sources, *, trusted: Collection[str] = (), selects: bool = False
+) -> StartingPoint:
+    """Return the starting point from which some applications can run. Datasets in `trusted` are read from their places in any case.
+
+    With `selects`, the replay reads single records, so all programs must scan the files of a starting point with Spark SQL.
+
+    Raises:
+        UnsupportedError: an input is gone, and no known program wrote it.
+    """
+    check = _Check(upstream, sources, selects=selects)
+    chosen = set(applications)
+    while True:
+        flows = [flow for flow in upstream.flows if flow.application in chosen]
+        made = {dataset for flow in flows for dataset in flow.writes}
+        read = sorted({dataset for flow in flows for dataset in flow.reads} - made)
+        changed: dict[str, str] = {}
+        producers: set[str] = set()
+        for dataset in read:
+            reason = None if dataset in trusted else await check.reason_against(dataset, chosen)
+            if reason is None:
+                continue
+            writers = {flow.application for flow in upstream.flows if dataset in flow.writes}
+            producers |= writers
+            if not writers:
+                changed[dataset] = reason
+        if not producers - chosen:
+            if gone := [dataset for dataset, reason in changed.items() if reason == check.GONE]:
+                raise UnsupportedError(
+                    f"{gone[0]} is gone, and no program that could write it again is known.",
+                    hint="Put it back, and start the replay again.",
+                )
+            known = {name: why for name, why in changed.items() if why != check.UNFIT}
+            return StartingPoint(in_order(upstream.flows, chosen), read, known)
+        chosen |= producers
+
+
+class _Check:
+    """Compares datasets with what runs read. Each dataset is listed once."""
+
+    GONE = "is gone"
+    UNFIT = "is not read by a scan of files"
+
+    def __init__(self, upstream: Upstream, sources: Sources, *, selects: bool) -> None:
+        self._upstream, self._sources, self._selects = upstream, sources, selects
+        self._listed: dict[str, Sequence[FileBlock] | None] = {}
+
+    async def reason_against(self, dataset: str, applications: Collection[str]) -> str | None:
+        """Return why a replay cannot read a dataset from its place, None if it can. What is not known counts as unchanged."""
+        for flow in self._upstream.flows:
+            if flow.application in applications and dataset in flow.reads:
+                if self._selects and not await self._is_scan(flow, dataset):
+                    return self.UNFIT
+                if reason := await self._reason_of(flow, dataset):
+                    return reason
+        return None
+
+    async def _reason_of(self, flow: Flow, dataset: str) -> str | None:
+        try:
+            blocks = await self._list(dataset)
+        except (HeadwaterError, OSError):
+            return None  # a table of a database, or a place that may not be read here
+        if not blocks:
+            return self.GONE
+        began = await self._began(flow.application)
+        read = await self._files_read(flow, dataset)
+        if read is not None:
+            if read - set(blocks):
+                return "has changed since the run that read it"
+            paths = {block.path for block in read}
+            blocks = [block for block in blocks if block.path not in paths]
+        if began is not None and any(block.modified > began for block in blocks):
+            return "was written after the run that read it began"
+        return None
+
+    async def _list(self, dataset: str) -> Sequence[FileBlock] | None:
+        if dataset not in self._listed:
+            self._listed[dataset] = await asyncio.to_thread(self._sources.roots.look().listed, place_of(dataset))
+        return self._listed[dataset]
+
+    async def _files_read(self, flow: Flow, dataset: str) -> set[FileBlock] | None:
+        """Return the files of a dataset that the run of a flow read; None if they are not known."""
+        if not flow.run:
+            return None
+        edges = await self._sources.graph.neighbours(self._sources.tenant, [flow.run], direction=Direction.UPSTREAM, kinds=[EdgeKind.READS])
+        found, prefix = set(), file_prefix(dataset).rstrip("/")
+        for kind, parts in (parse_id(edge.src) for edge in edges):
+            if kind == NodeKind.PARTITION and len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit():
+                path = uri_of(parts[0])
+                if path == prefix or path.startswith(f"{prefix}/"):
+                    found.add(FileBlock(path, int(parts[1]), int(parts[2])))
+        return found or None
+
+    async def _began(self, application: str) -> float | None:
+        """Return the time at which an application began, in milliseconds since the epoch; None if it is not known."""
+        for run in await self._sources.graph.get(self._sources.tenant, [application]):
+            if start := run.properties.get("startedAt") or run.properties.get("endedAt"):
+                return datetime.fromisoformat(str(start)).timestamp() * 1000
+        return None
+
+    async def _is_scan(self, flow: Flow, dataset: str) -> bool:
+        """Whether the run of a flow scanned the files of a dataset with Spark SQL."""
+        edges = await self._sources.graph.neighbours(
+            self._sources.tenant, [flow.run], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS]
+        ) if flow.run else []  # fmt: skip
+        nodes = await self._sources.graph.get(self._sources.tenant, [edge.dst for edge in edges if edge.dst.startswith("operator:")])
+        scans = [node for node in nodes if node.properties.get("dataset") == dataset]
+        return bool(scans) and all(str(node.properties.get("text") or "").startswith(_SCAN) for node in scans)
