@@ -168,7 +168,8 @@ class Trace(_Records):
 class Replay:
     """A pipeline that runs again: `steps` are its jobs with their states, `differences` the rows that it changed.
 
-    `differing` counts all of these rows. `commit` is None unless the outputs replaced the real data.
+    `differing` counts all of these rows. `commit` is None unless the outputs replaced the real data. `stop` is
+    the stop at which a replay of the kind `step` waits: the next job, and the first records of its `inputs` and of the `outputs` before it.
     """
 
     id: str
@@ -182,6 +183,7 @@ class Replay:
     notes: Sequence[str] = ()
     differing: int = 0
     commit: Mapping[str, Any] | None = None
+    stop: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,7 @@ def replay(answer: Mapping[str, Any]) -> Replay:
     steps = [(step["job"], step["state"]) for step in answer["steps"]]
     return Replay(
         answer["id"], answer["state"], steps, answer["error"], answer["shadow"], answer["differences"], answer["kind"], answer["output"],
-        answer["notes"], answer["differing"], answer["commit"],
+        answer["notes"], answer["differing"], answer["commit"], answer["stop"],
     )  # fmt: skip
 
 

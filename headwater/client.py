@@ -301,7 +301,8 @@ class Client(TriggerRequests, WorkflowRequests):
         """Run a pipeline again without some records of a dataset, and wait for its end.
 
         `kind` may also be `what-if` (the records get the values in `edits`, by column), `refresh` (the dataset changed), `selective` or
-        `verify`. The last two replay `output`; `where` and `rows` then select its rows, and `dataset` may be empty.
+        `verify`. The last two replay `output`; `where` and `rows` then select its rows, and `dataset` may be empty. So does `step`, which
+        waits before each program for `answer_replay`: `progress` gets its `stop`.
 
         `seconds` and `disk_bytes` are limits of the replay. `progress` is called at each change of the replay's state.
         """
@@ -329,6 +330,26 @@ class Client(TriggerRequests, WorkflowRequests):
     def cancel_replay(self, identifier: str) -> Replay:
         """Ask a waiting or running replay to end."""
         return self._change_replay("cancelReplay", identifier)
+
+    def answer_replay(
+        self,
+        identifier: str,
+        action: str,
+        *,
+        file: str | None = None,
+        row: int | None = None,
+        edits: Mapping[str, str | None] | None = None,
+    ) -> Replay:
+        """Answer the stop of a replay of the kind `step`. `action` is `continue`, `drop`, `edit` or `stop`.
+
+        `file` and `row`, from 0, name the record to drop or edit. `edits` are its new values by column, as text.
+        """
+        document = (
+            "mutation ($i: ID!, $a: StopAction!, $f: String, $r: RowNumber, $e: [ReplayEdit!]) {"
+            f" answerReplay(id: $i, action: $a, file: $f, row: $r, edits: $e) {{ {REPLAY} }} }}"
+        )
+        values = [{"column": column, "value": value} for column, value in (edits or {}).items()]
+        return replay(self.execute(document, i=identifier, a=action.upper(), f=file, r=row, e=values)["answerReplay"])
 
     def approve_replay(self, identifier: str) -> Replay:
         """Approve the commit of a replay, as a second person."""
@@ -473,6 +494,10 @@ class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests):
 
     async def cancel_replay(self, identifier: str) -> Replay:
         return await asyncio.to_thread(self._client.cancel_replay, identifier)
+
+    async def answer_replay(self, identifier: str, action: str, **asked: Any) -> Replay:
+        """See `Client`."""
+        return await asyncio.to_thread(self._client.answer_replay, identifier, action, **asked)
 
     async def approve_replay(self, identifier: str) -> Replay:
         return await asyncio.to_thread(self._client.approve_replay, identifier)

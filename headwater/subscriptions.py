@@ -12,9 +12,11 @@ __all__ = ["NODE", "RECAPTURE", "REPLAY", "Subscriptions"]
 
 T = TypeVar("T")
 NODE = "id kind name properties"
+_SHOWN = "{ dataset note rows { file row values } }"
 REPLAY = (
     "id kind output state shadow error notes steps { job state } differing differences { dataset before after columns }"
     " commit { at keptUntil datasets { dataset state old } }"
+    f" stop {{ job inputs {_SHOWN} outputs {_SHOWN} }}"
 )
 RECAPTURE = "id dataset state error outputs files left { dataset reason }"
 

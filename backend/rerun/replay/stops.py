@@ -29,6 +29,7 @@ from headwater.spark_listener.shadow_paths import ShadowPaths
 _ANSWER = "answer.json"
 _POLL = 0.2  # seconds
 _LONGEST = 3600.0  # seconds without an answer; then the replay ends, because others wait
+_TAKEN = 10.0  # seconds that an answer waits until the replay has taken the answer before
 _SHOWN = 20  # rows of a dataset
 
 
@@ -59,6 +60,11 @@ def give_answer(replay: Replay, folder: Path, answer: Answer) -> None:
         raise InvalidQueryError(f"Which record to {answer.action} is not given.", field="row", hint="Name it as FILE:N, N from 0.")
     if answer.action == "edit" and not answer.values:
         raise InvalidQueryError("No new value is given.", field="set", hint="For example: edit FILE:N wind_speed=9.8")
+    deadline = time.monotonic() + _TAKEN
+    while (folder / _ANSWER).exists():
+        if time.monotonic() > deadline:
+            raise InvalidQueryError(f"The replay {replay.id} has not taken the answer before yet.", field="id", hint="Answer again later.")
+        time.sleep(_POLL)
     write_durably(folder / _ANSWER, answer.model_dump_json().encode())
 
 

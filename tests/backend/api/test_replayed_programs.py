@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from headwater.backend.access.keys import KeyRing
+from headwater.client import Client, Replay
 from headwater.graph.access.rights import rights_of
 from headwater.spark_listener.registry import Program, Registry
 from tests.backend.captures import capture
@@ -142,3 +143,45 @@ def test_a_recapture_is_for_whoever_may_replay_in_the_tenant_of_the_home(service
             with service.client(key=False, headers={"X-Api-Key": text}) as caller:
                 answer = caller.post("/graphql", json=asked).json()
                 assert answer["errors"][0]["extensions"]["code"] == code, (tenant, roles, scopes, answer)
+
+
+def test_a_client_answers_the_stops_of_a_replay(service: ServiceProcess, client: httpx.Client, tmp_path: Path) -> None:
+    for number in (1, 2):
+        (tmp_path / f"in{number}").mkdir()
+        (tmp_path / f"in{number}" / "a.csv").write_text("k,v\n1,x\n2,y\n")
+    (tmp_path / "job.py").write_text(f"open({str(tmp_path / 'it-ran')!r}, 'a').write('x')\n")
+    registry = Registry(service.home.path)
+    registry.add_roots([str(tmp_path)])
+    digest = hashlib.sha256((tmp_path / "job.py").read_bytes()).hexdigest()
+    events = []
+    for number, reads, writes in ((1, "in1", "in2"), (2, "in2", "out")):
+        job = {"namespace": "tests", "name": f"step-{number}-{uuid4().hex}"}
+        registry.register(
+            Program(
+                namespace="tests", job=job["name"], argv=["job.py"], script=str(tmp_path / "job.py"), script_sha256=digest,
+                working_directory=str(tmp_path), operator=True,
+            )
+        )  # fmt: skip
+        inputs, outputs = ([{"namespace": "file", "name": str(tmp_path / name)}] for name in (reads, writes))
+        events.append(run_event(job=job, run={"runId": str(uuid4())}, inputs=inputs, outputs=outputs))
+    assert client.post("/api/v1/lineage", json=events).status_code == 201
+    service.settled()
+    asked = Client(service.url, service.home.key())
+    stops: list[Any] = []
+
+    def answer(now: Replay) -> None:
+        if now.stop is None or now.stop in stops:
+            return
+        stops.append(now.stop)
+        (row, *_) = now.stop["inputs"][0]["rows"]
+        asked.answer_replay(now.id, "drop", file=row["file"], row=row["row"])
+        asked.answer_replay(now.id, "edit", file=row["file"], row=1, edits={"v": "z"})
+        asked.answer_replay(now.id, "continue" if len(stops) == 1 else "stop")
+
+    ended = asked.replay("", output=str(tmp_path / "out"), kind="step", progress=answer)
+    assert (ended.state, (tmp_path / "it-ran").read_text()) == ("FAILED", "x")
+    assert "The replay was stopped before step-2" in str(ended.error)
+    assert [stop["inputs"][0]["rows"][0]["values"] for stop in stops] == [{"k": 1, "v": "x"}] * 2
+    assert [note.partition(": ")[2] for note in ended.notes if note.startswith("Before ")][:3] == [
+        f"dropped record 0 of file:{tmp_path}/in1/a.csv.", f'set {{"v": "z"}} in record 1 of file:{tmp_path}/in1/a.csv.', "continued.",
+    ]  # fmt: skip
