@@ -89,11 +89,18 @@ class Home:
         self.folder, self._environment, self._pipeline = folder, environment(root), pipeline
         for name, rows in pipeline.tables.items():
             (folder / name).mkdir()
-            (folder / name / "rows.csv").write_text("\n".join(["k,v", *(f"{k},{v}" for k, v in rows), ""]))
+            self._write(name, rows)
         (folder / "job.py").write_text(PROGRAM.format(queries=pipeline.queries))
         done = run(["-m", "headwater", "run", "--home", "home", "job.py"], folder, self._environment)
         assert done.returncode == 0, done.stderr
         assert self.rows(folder) == pipeline.rows()
+
+    def _write(self, name: str, rows: list[Row]) -> None:
+        (self.folder / name / "rows.csv").write_text("\n".join(["k,v", *(f"{k},{v}" for k, v in rows), ""]))
+
+    def edit(self, name: str, chosen: Collection[int]) -> None:
+        """Write the value 5 into some records of a source."""
+        self._write(name, [(k, 5 if i in chosen else v) for i, (k, v) in enumerate(self._pipeline.tables[name])])
 
     def rows(self, below: Path) -> Counter[Row]:
         files = f"{below}/{self._pipeline.output}/*.parquet"
@@ -123,6 +130,12 @@ def _check(pipeline: Pipeline, root: Path, chosen: Collection[int]) -> None:
         assert json.loads(answer)["differing"] == 0, (pipeline, answer)
         assert after is not None
         assert not {row: count for row, count in before.items() if row[0] == k and after[row] < count}, (pipeline, answer)
+        home.edit("a", chosen)
+        for _ in range(2):  # the first refresh keeps partial results, the second uses them
+            after, answer = home.replay("--changed", "a")
+            assert after == pipeline.rows(edited=chosen), (pipeline, chosen, answer)
+        home.replay("--changed", "a", "--commit")
+        assert home.rows(home.folder) == pipeline.rows(edited=chosen), (pipeline, chosen)
 
 
 CHOSEN = st.sets(st.integers(0, 5), min_size=1, max_size=3)

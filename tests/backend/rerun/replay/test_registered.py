@@ -147,14 +147,36 @@ async def test_a_service_starts_a_kind_and_runs_no_script_of_a_request(replays, 
     assert "holds no data file that could be compared" in ended.error
 
 
-async def test_a_source_that_is_newer_than_the_run_is_noted(replays, registry, script, tmp_path) -> None:
+@pytest.mark.parametrize("change", ["older", "newer", "longer", "another file"])
+async def test_a_source_that_is_not_as_the_run_read_it_is_noted(replays, registry, script, tmp_path, change: str) -> None:
     registry.register(program(script), APPLICATION)
-    request = ReplayRequest(output=str(tmp_path / "data" / "out"))
-    os.utime(tmp_path / "data" / "t.csv", (0, 0))
+    request, source = ReplayRequest(output=str(tmp_path / "data" / "out")), tmp_path / "data" / "t.csv"
     assert (await replays.plan_kind(TENANT, kind="verify", request=request)).notes == []
-    os.utime(tmp_path / "data" / "t.csv", (4e9, 4e9))
+    match change:
+        case "older":
+            os.utime(source, (0, 0))
+        case "newer":
+            os.utime(source, (4e9, 4e9))
+        case "longer":
+            status = source.stat()
+            source.write_text(source.read_text() + "\n")
+            os.utime(source, ns=(status.st_atime_ns, status.st_mtime_ns))
+        case _:
+            content = source.read_text()
+            source.unlink()
+            source.mkdir()
+            (source / "part.csv").write_text(content)
     (note,) = (await replays.plan_kind(TENANT, kind="verify", request=request)).notes
-    assert note.startswith(f"dataset:file:{tmp_path}/data/t.csv was written after the run that read it began")
+    assert note == f"dataset:file:{source} has changed since the run that read it, so a difference may come from there."
+
+
+async def test_a_source_that_is_gone_is_refused(replays, registry, script, marker, tmp_path) -> None:
+    registry.register(program(script), APPLICATION)
+    (tmp_path / "data" / "t.csv").unlink()
+    for kind in ("verify", "step"):
+        with pytest.raises(UnsupportedError, match=r"t\.csv is gone, and no program that could write it again is known"):
+            await replays.plan_kind(TENANT, kind=kind, request=ReplayRequest(output=str(tmp_path / "data" / "out")))
+    assert not marker.exists()
 
 
 async def test_a_script_of_another_hash_is_refused(replays, registry, script, marker, tmp_path) -> None:
