@@ -115,12 +115,12 @@ def replay(
     )  # fmt: skip
     if os.environ.get("HEADWATER_URL") and home is None:
         raise UnsupportedError("A replay starts programs on this machine; it works on a home.", hint="Name one with --home.")
-    if dry_run:
-        _print_dry_run(asyncio.run(_plan(home, chosen, request)), format)
-        return
     if commit and chosen not in COMMITTED_KINDS:
         raise InvalidQueryError(f"A replay of the kind {chosen} cannot be committed.", hint=f"These can: {', '.join(COMMITTED_KINDS)}.")
-    done = asyncio.run(_run(home, chosen, request, Limits(seconds=time_limit, disk_bytes=disk_limit)))
+    if dry_run:
+        _print_dry_run(asyncio.run(_plan(home, chosen, request, commits=commit)), format)
+        return
+    done = asyncio.run(_run(home, chosen, request, Limits(seconds=time_limit, disk_bytes=disk_limit), commits=commit))
     if done.state is ReplayState.FAILED:
         raise HeadwaterError(done.error or "The replay failed.")
     _print(done, format)
@@ -152,17 +152,17 @@ async def _act_on(home: Path | None, action: str, identifier: str, keep: float) 
             note("No output differs, so nothing was replaced.")
 
 
-async def _plan(home: Path | None, kind: str, request: ReplayRequest) -> DryRun:
+async def _plan(home: Path | None, kind: str, request: ReplayRequest, *, commits: bool) -> DryRun:
     async with await Workspace.open(load_settings(home=home)) as workspace:
         await workspace.take_in()
-        return await workspace.replays().dry_run(DEFAULT_TENANT, kind=kind, request=request)
+        return await workspace.replays().dry_run(DEFAULT_TENANT, kind=kind, request=request, commits=commits)
 
 
-async def _run(home: Path | None, kind: str, request: ReplayRequest, limits: Limits) -> Replay:
+async def _run(home: Path | None, kind: str, request: ReplayRequest, limits: Limits, *, commits: bool) -> Replay:
     async with await Workspace.open(load_settings(home=home)) as workspace:
         await workspace.take_in()
         replays = workspace.replays()
-        planned = await replays.plan_kind(DEFAULT_TENANT, kind=kind, request=request, limits=limits, by=machine_user())
+        planned = await replays.plan_kind(DEFAULT_TENANT, kind=kind, request=request, limits=limits, by=machine_user(), commits=commits)
         note(f"{_records(planned)}running {len(planned.steps)} programs again, into {planned.shadow}")
         if kind == "step":
             return await replays.run(planned, ask_at_stop)

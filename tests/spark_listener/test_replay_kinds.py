@@ -257,7 +257,7 @@ def test_a_replay_starts_at_the_latest_data_that_the_run_read(pipeline: Pipeline
             assert _scripts(found) == ["clean.py", "report.py"], change
             assert found["starts"] == [f"dataset:file:{pipeline.folder}/{name}" for name in ("names", "raw")]
             if change == "touched":
-                assert "has changed since the run that read it" in pipeline.replay(*selective, code=3)["message"]
+                assert "has changed since the run that read it" in pipeline.replay(*selective, code=5)["message"]
         finally:
             added.unlink(missing_ok=True)
             clean.write_bytes(content)
@@ -265,7 +265,7 @@ def test_a_replay_starts_at_the_latest_data_that_the_run_read(pipeline: Pipeline
     kept = names.read_bytes(), names.stat()
     names.unlink()
     try:
-        said = pipeline.replay("out/report", "--without", "raw", "--where", "id = 3", code=3)["message"]
+        said = pipeline.replay("out/report", "--without", "raw", "--where", "id = 3", code=5)["message"]
     finally:
         names.write_bytes(kept[0])
         _restore(names, kept[1])

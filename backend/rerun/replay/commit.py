@@ -116,6 +116,26 @@ def load_commit(folder: Path) -> Commit | None:
         return None
 
 
+def check_places(replay: Replay) -> None:
+    """Check that all outputs of a planned replay are of a kind that a commit can replace.
+
+    Raises:
+        UnsupportedError: an output is no local folder of files, or the replay makes a partition only.
+    """
+    for dataset in replay.outputs or [replay.output]:
+        _refuse_other_place(replay, dataset)
+    if replay.within:
+        raise UnsupportedError(f"The replay is of {replay.within} of {replay.output} only.", hint="A commit replaces whole folders.")
+
+
+def _refuse_other_place(replay: Replay, dataset: str) -> None:
+    if dataset not in replay.before or any((Path(place_of(dataset)) / name).exists() for name in _TABLES):
+        raise UnsupportedError(
+            f"{dataset} is no local folder of files, so a replay cannot take its place.",
+            hint="Tables of Delta and Iceberg, object stores and HDFS can be replayed, and not committed.",
+        )
+
+
 def _check(replay: Replay, datasets: Sequence[str]) -> None:
     if replay.state is not ReplayState.COMPLETE:
         raise UnsupportedError(f"The replay {replay.id} is {replay.state}; only a complete one can be committed.", hint=replay.error)
@@ -123,8 +143,7 @@ def _check(replay: Replay, datasets: Sequence[str]) -> None:
         raise UnsupportedError(f"A replay of the kind {replay.kind} cannot be committed.", hint=f"These can: {', '.join(KINDS)}.")
     for dataset in datasets:
         place = Path(place_of(dataset))
-        if dataset not in replay.before or any((place / name).exists() for name in _TABLES):
-            raise UnsupportedError(f"{dataset} is no local folder of files, so a replay cannot take its place.")
+        _refuse_other_place(replay, dataset)
         if replay.within or places_written(dataset, ShadowPaths(replay.shadow).folder(str(place)), "") != [""]:
             raise UnsupportedError(f"The replay wrote only a part of {dataset}.", hint="A commit replaces whole folders.")
     for outer, inner in permutations(datasets, 2):

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from headwater.backend.rerun.replay.approval import Approval, approve, check_approved
 from headwater.backend.rerun.replay.checks import check_met, check_readable, check_unchanged, file_states
-from headwater.backend.rerun.replay.commit import commit, expire, keeps_old_data, load_commit, output_states, undo
+from headwater.backend.rerun.replay.commit import check_places, commit, expire, keeps_old_data, load_commit, output_states, undo
 from headwater.backend.rerun.replay.dry_run import DryRun, summarize
 from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind, refuse_other_parts
 from headwater.backend.rerun.replay.model import FAULT, Commit, Limits, Replay, ReplayState, Step
@@ -100,9 +100,11 @@ class Replays:
         limits: Limits | None = None,
         by: str | None = None,
         is_kept: bool = True,
+        commits: bool = False,
     ) -> Replay:
         """Plan the replay that `start_kind` would run. With `is_kept`, it is stored as queued. Raises like `start_kind`.
 
+        With `commits`, outputs that a commit cannot replace are refused.
         The caller must be the operator of the home if the request names a script.
         """
         known = load_kind(kind)
@@ -111,7 +113,7 @@ class Replays:
         check_readable(work.output, self._sources)
         steps = [self._step(work, application) for application in work.start.applications]
         states = await asyncio.to_thread(file_states, {**work.exclude, **work.keep, **work.edits}, self._sources)
-        before = await asyncio.to_thread(output_states, list(work.outputs or [work.output])) if is_kept else {}
+        before = await asyncio.to_thread(output_states, list(work.outputs or [work.output])) if is_kept or commits else {}
         identifier = uuid.uuid4().hex
         replay = Replay(
             id=identifier, tenant=tenant, output=work.output, within=place_named(work.output, request.output), started_at=_now(), kind=kind,
@@ -121,13 +123,15 @@ class Replays:
             limits=limits or Limits(), process=os.getpid(), started_by=by, changed_places=work.changed,
             partials=str(partial_results_folder(self._folder, tenant)) if work.changed else "",
         )  # fmt: skip
+        if commits:
+            check_places(replay)
         if is_kept:
             self._save(replay)
         return replay
 
-    async def dry_run(self, tenant: str, *, kind: str, request: ReplayRequest) -> DryRun:
+    async def dry_run(self, tenant: str, *, kind: str, request: ReplayRequest, commits: bool = False) -> DryRun:
         """Describe what `start_kind` would run. Nothing is run or stored. Raises like `start_kind`."""
-        replay = await self.plan_kind(tenant, kind=kind, request=request, is_kept=False)
+        replay = await self.plan_kind(tenant, kind=kind, request=request, is_kept=False, commits=commits)
         return await asyncio.to_thread(summarize, replay, await self.list(tenant, 100), self._sources, self._folder)
 
     def _step(self, work: Work, application: str) -> Step:
