@@ -27,7 +27,7 @@ from headwater.backend.projector.catalog_age import fill_older_copy
 from headwater.backend.projector.pending_entries import pending
 from headwater.backend.projector.role import ProjectorRole, Role
 from headwater.errors import DamagedError, HeadwaterError, UnavailableError
-from headwater.graph.records import AssociationStore, DataRoots
+from headwater.graph.records import AssociationStore, DataRoots, ReplacedData
 from headwater.graph.storage import NOWHERE, Remote, read_roots
 from headwater.graph.stores import GraphStore
 from headwater.graph.stores.registry import open_store
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from headwater.backend.ingest.intake.captures import CaptureIntake
     from headwater.backend.ingest.intake.prov import ProvIntake
     from headwater.backend.ingest.intake.receive import EventIntake
+    from headwater.backend.ingest.spool_delivery import LogDelivery
     from headwater.backend.projector.projector import Projector
     from headwater.backend.rerun.recapture.service import Recaptures
     from headwater.backend.rerun.replay import Replays
@@ -155,10 +156,7 @@ class Workspace:
         """
         if not applications(self.home.spool):
             return Delivered()
-        from headwater.backend.ingest.spool_delivery import LogDelivery
-
-        delivery = LogDelivery(tenant, self.events, self.captures, self.home.associations, self.records.sources.remote)
-        delivered = deliver_leftovers(self.home.spool, delivery, patience=patience)
+        delivered = deliver_leftovers(self.home.spool, self.make_delivery(tenant), patience=patience)
         note_refusals(self.home.spool, delivered.refused)
         return delivered
 
@@ -204,21 +202,23 @@ class Workspace:
 
     def recaptures(self, tenant: str = DEFAULT_TENANT) -> Recaptures:
         """Return the recaptures of this home."""
-        from headwater.backend.ingest.spool_delivery import LogDelivery
         from headwater.backend.rerun.recapture.service import Recaptures
 
-        delivery = LogDelivery(tenant, self.events, self.captures, self.home.associations, self.records.sources.remote)
-        return Recaptures(self.home.replays, self.graph, self.registry, self.records, delivery)
+        return Recaptures(self.home.replays, self.graph, self.registry, self.records, self.make_delivery(tenant))
+
+    def make_delivery(self, tenant: str = DEFAULT_TENANT) -> LogDelivery:
+        """Return a delivery that takes items of a spool into this home's log."""
+        from headwater.backend.ingest.spool_delivery import LogDelivery
+
+        return LogDelivery(tenant, self.events, self.captures, self.home.associations, self.records.sources.remote)
 
     def workflows(self) -> Workflows:
-        from headwater.backend.ingest.spool_delivery import LogDelivery
         from headwater.backend.workflows import Workflows
 
-        def make_delivery() -> LogDelivery:
-            return LogDelivery(DEFAULT_TENANT, self.events, self.captures, self.home.associations, self.records.sources.remote)
-
         has_roots = self.settings.data_roots is not None
-        return Workflows(self.home.workflows, self.home.ledger, self.registry, self.records.sources, make_delivery, has_roots=has_roots)
+        return Workflows(
+            self.home.workflows, self.home.ledger, self.registry, self.records.sources, self.make_delivery, has_roots=has_roots
+        )
 
     async def _settle(self, tenant: str) -> None:
         while await pending(self.log, self.graph, tenant):
@@ -285,9 +285,10 @@ def association_store(settings: HomeSettings, registry: Registry, *, tenant: str
 def _data_roots(settings: HomeSettings, registry: Registry, remote: Remote) -> DataRoots:
     """Return the data roots in the settings, or else the folders that programs of this home used. The home is never one of them."""
     never = [settings.folder.path]
+    replaced = ReplacedData(settings.folder.versions)
     if settings.data_roots is None:
-        return DataRoots(registry.is_root, never=never, remote=remote)
-    return DataRoots.of([folder.expanduser() for folder in settings.data_roots], never=never, remote=remote)
+        return DataRoots(registry.is_root, never=never, remote=remote, replaced=replaced)
+    return DataRoots.of([folder.expanduser() for folder in settings.data_roots], never=never, remote=remote, replaced=replaced)
 
 
 def _remote(settings: HomeSettings) -> Remote:

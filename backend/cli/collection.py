@@ -1,4 +1,4 @@
-"""`headwater versions enrol`, `withdraw`, `gc`, `restore`, `hold` and `release`: collection of blocks, and legal holds."""
+"""`headwater versions enrol`, `withdraw`, `gc`, `compact`, `restore`, `hold` and `release`: collections, compactions, and legal holds."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from headwater.graph.names import nodes_named
 
 if TYPE_CHECKING:
     from headwater.backend.versions.collector import Collector
+    from headwater.backend.versions.compaction.compactor import Compactor
     from headwater.backend.workspace import Workspace
     from headwater.graph.versions.collection import CollectionPlan
+    from headwater.graph.versions.compaction import CompactionPlan
 
 _TENANT = "default"
 _COLUMNS = ("sequence", "mode", "verdict", "files", "bytes", "reason")
@@ -105,11 +107,51 @@ def gc(
     asyncio.run(run())
 
 
-def restore(
-    collection: Annotated[str, typer.Argument(metavar="COLLECTION", help="The id that gc printed.")],
+def compact(
+    dataset: Dataset,
+    apply: Annotated[bool, typer.Option("--apply", help="Merge the blocks. Without it, this is a dry run.")] = False,
+    trash_days: Annotated[float, typer.Option(min=0, help="Days for which the old files are kept.")] = 7.0,
+    format: OutputFormat = Format.TABLE,
     home: Home = None,
 ) -> None:
-    """Put the files of a collection back, while they are in the trash.
+    """Show what forbids a merge of the current version into one block. With --apply, merge it.
+
+    A Spark job with capture reads the base and its deltas and writes the merged files next to them. Then one step exchanges both folders.
+    Traces through the dataset stay the same. Only enrolled datasets of Parquet files are merged.
+
+    For example:
+
+      headwater versions compact out/events
+
+      headwater versions compact out/events --apply
+    """
+
+    async def run() -> None:
+        async with _open(home) as (workspace, collector):
+            compactor = _compactor(workspace, collector)
+            identifier = await _find(workspace, dataset)
+            if not apply:
+                plan, journal = await compactor.plan(identifier), None
+            else:
+                done = await compactor.compact(identifier, by=machine_user(), trash_days=trash_days)
+                plan, journal = done.plan, done.journal
+            await workspace.settle()
+        _print_compaction(plan, format)
+        if journal is not None:
+            count = len(journal.merged_files)
+            note(f"Compaction {journal.id}: {len(plan.files):,} files became {count:,}. The old files are in {journal.other}.")
+        elif not plan.reasons:
+            size = sum(file.length for file in plan.files)
+            note(f"{len(plan.files):,} files ({size:,} bytes) could be merged. --apply merges them.", label="dry run")
+
+    asyncio.run(run())
+
+
+def restore(
+    collection: Annotated[str, typer.Argument(metavar="ID", help="The id that gc or compact printed.")],
+    home: Home = None,
+) -> None:
+    """Put the files of a collection back while they are in the trash, or undo a compaction.
 
     For example:
 
@@ -118,9 +160,14 @@ def restore(
 
     async def run() -> None:
         async with _open(home) as (workspace, collector):
-            journal = await collector.restore(collection, by=machine_user())
+            compactor = _compactor(workspace, collector)
+            if compactor.has(collection):
+                journal = await compactor.restore(collection, by=machine_user())
+                note(f"The old data is back in {journal.folder}.")
+            else:
+                moved = await collector.restore(collection, by=machine_user())
+                note(f"{len(moved.moved_files):,} files are back in {moved.folder}.")
             await workspace.settle()
-            note(f"{len(journal.moved_files):,} files are back in {journal.folder}.")
 
     asyncio.run(run())
 
@@ -179,6 +226,25 @@ def _print(plan: CollectionPlan, format: Format) -> None:
         for verdict in plan.verdicts
     ]  # fmt: skip
     emit(rows, columns=_COLUMNS, format=format, empty="No completed run is known to have written it.")
+
+
+def _print_compaction(plan: CompactionPlan, format: Format) -> None:
+    rows = [
+        {"sequence": block.sequence, "mode": str(block.mode), "files": block.files, "rows": block.rows, "bytes": block.bytes,
+         "run": block.run, "version": block.version}
+        for block in plan.blocks
+    ]  # fmt: skip
+    emit(rows, columns=("sequence", "mode", "rows", "files", "bytes"), format=format, empty="No completed run is known to have written it.")
+    for reason in plan.reasons:
+        note(f"{reason}.", label="not merged")
+    for text in plan.notes:
+        note(text, label="note")
+
+
+def _compactor(workspace: Workspace, collector: Collector) -> Compactor:
+    from headwater.backend.versions.compaction.compactor import Compactor
+
+    return Compactor(workspace.home.versions, workspace.graph, workspace.records, collector, workspace.make_delivery)
 
 
 async def _find(workspace: Workspace, text: str) -> str:

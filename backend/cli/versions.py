@@ -15,7 +15,9 @@ from headwater.backend.cli.output import Format, emit, note
 from headwater.backend.cli.versions_group import DEFAULT, DefaultListGroup
 from headwater.graph.model import NodeKind
 
-app = typer.Typer(cls=DefaultListGroup, add_completion=False, no_args_is_help=True, help="List, hold and drop the blocks of a dataset.")
+app = typer.Typer(
+    cls=DefaultListGroup, add_completion=False, no_args_is_help=True, help="List, hold, merge and drop the blocks of a dataset."
+)
 
 _PAGE = 1_000
 _COLUMNS = ("sequence", "mode", "written", "rows", "files", "bytes", "snapshot", "records", "run")
@@ -25,7 +27,7 @@ _QUERY = """query ($dataset: ID!, $first: Int!, $before: Int) { blocks(dataset: 
 
 @app.callback()
 def _group() -> None:
-    """List what runs wrote to a dataset, block by block; hold and drop blocks.
+    """List what runs wrote to a dataset, block by block; hold, merge and drop blocks.
 
     `headwater versions DATASET` lists the blocks.
     """
@@ -76,5 +78,7 @@ def _row(block: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-for command in (collection.enrol, collection.withdraw, collection.gc, collection.restore, collection.hold, collection.release):
+for command in (
+    collection.enrol, collection.withdraw, collection.gc, collection.compact, collection.restore, collection.hold, collection.release,
+):  # fmt: skip
     app.command()(command)

@@ -104,6 +104,7 @@ def _state_sink(
     block = _BLOCKS.get(str(sink.get("mode")).lower())
     about = given(
         block=block_mode(sink.get("block"), "delta" if block and is_part else block),
+        merges=sink.get("merges") is True or None,
         path=sink.get("path"),
         format=sink.get("format"),
         partition_columns=sink.get("partition_columns"),

@@ -65,28 +65,33 @@ class Collector:
         self._folder = folder
         self._graph = graph
         self._records = records
-        self._declarations = declarations
-        self._audit = audit
+        self.declarations = declarations
+        self.audit = audit
         self._channels = [channel.rstrip("/") for channel in channels]
 
     def enrol(self, dataset: str, *, by: str) -> Enrolment:
         """Enrol a dataset, and record it in the audit log. Raises as `Enrolments.add`."""
         check_folder(dataset, self._records.sources)
-        append_line(self._audit, {"who": by, "tenant": _TENANT, "decision": "allowed", "what": "versions.enrol", "on": [dataset]})
+        append_line(self.audit, {"who": by, "tenant": _TENANT, "decision": "allowed", "what": "versions.enrol", "on": [dataset]})
         return self.enrolments.add(dataset, self._records.sources, by=by)
 
     def withdraw(self, dataset: str, *, by: str) -> None:
         self.enrolments.get(dataset)
-        append_line(self._audit, {"who": by, "tenant": _TENANT, "decision": "allowed", "what": "versions.withdraw", "on": [dataset]})
+        append_line(self.audit, {"who": by, "tenant": _TENANT, "decision": "allowed", "what": "versions.withdraw", "on": [dataset]})
         self.enrolments.remove(dataset)
 
-    async def plan(self, dataset: str, *, keep: int = 1) -> CollectionPlan:
-        """Plan a collection. Raises as `plan_collection` and `check_folder`."""
-        path = await asyncio.to_thread(check_folder, dataset, self._records.sources)
+    def check_path(self, dataset: str) -> str:
+        """Return the folder of a dataset whose blocks may be removed. Raises as `check_folder`, and for channels of workflows."""
+        path = check_folder(dataset, self._records.sources)
         if channel := next((one for one in self._channels if _overlap(one, path)), None):
             raise UnsupportedError(
                 f"{channel} is a channel of a workflow, which knows its blocks and cursors.", hint="Its blocks are not dropped here."
             )
+        return path
+
+    async def plan(self, dataset: str, *, keep: int = 1) -> CollectionPlan:
+        """Plan a collection. Raises as `plan_collection` and `check_path`."""
+        path = await asyncio.to_thread(self.check_path, dataset)
         return await plan_collection(self._graph, self._records, _TENANT, dataset, path, keep=keep)
 
     async def collect(self, dataset: str, *, by: str, keep: int = 1, trash_days: float = 7.0) -> Collected:
@@ -198,14 +203,14 @@ class Collector:
 
     async def _tag(self, journal: Journal, by: str, *, removed: bool = False) -> None:
         described = [{"id": version, "aspect": Aspect.TAG.value, "value": COLLECTED, "removed": removed} for version in journal.versions]
-        await self._declarations.declare(_TENANT, {"by": by, "descriptions": described})
+        await self.declarations.declare(_TENANT, {"by": by, "descriptions": described})
 
     def _append(self, what: str, journal: Journal, by: str, **more: Any) -> None:
         line = {
             "who": by, "tenant": _TENANT, "decision": "allowed", "what": what, "on": [journal.dataset, *journal.versions[:_MOST_NAMED]],
             "collection": journal.id, "files": len(journal.files), "bytes": sum(file.length for file in journal.files),
         }  # fmt: skip
-        append_line(self._audit, {**line, **more})
+        append_line(self.audit, {**line, **more})
 
     def _save(self, journal: Journal) -> None:
         save(journal, self._folder / journal.id)

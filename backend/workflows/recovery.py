@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from headwater.backend.rerun.shadow_lineage import MakeDelivery, deliver_lineage
 from headwater.backend.workflows.ledger import Ledger, MoveKind, Run, RunState
-from headwater.backend.workflows.lineage import MakeDelivery, deliver_lineage
 from headwater.backend.workflows.programs import RUN_VARIABLE, kill_process
 from headwater.backend.workflows.shadow import make_move, remove_shadow
 from headwater.errors import UnavailableError

@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
+from headwater.backend.rerun.shadow_lineage import MakeDelivery
 from headwater.backend.workflows.checks import home_problems, is_below_root, with_real_paths
 from headwater.backend.workflows.ledger import Ledger, Run, RunState
-from headwater.backend.workflows.lineage import MakeDelivery
 from headwater.backend.workflows.model import Production, Workflow, parse_workflow
 from headwater.backend.workflows.recovery import finish_run, finish_runs, hold_run
 from headwater.backend.workflows.sources import find_new_block

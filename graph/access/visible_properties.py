@@ -17,7 +17,7 @@ from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, kind_of, node_
 _PLAIN = frozenset({
     "state", "startedAt", "endedAt", "updatedAt", "bareEnd", "producer", "ordinal", "type", "description", "block", "writtenAt", "rows",
     "bytes", "path", "format", "length", "modified", "op", "stage", "attempt", "tasks", "failed", "partition", "try", "shown", "last",
-    "assertion", "column", "partition_columns", "actorType",
+    "assertion", "column", "partition_columns", "actorType", "merges",
 })  # fmt: skip
 # Facets of OpenLineage about the node itself.
 _FACETS = frozenset({

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from headwater.errors import SourceChangedError, SourceUnavailableError, UnsupportedError
+from headwater.graph.records.replaced_data import ReplacedData
 from headwater.graph.records.safe_names import FileBlock, block_at, uri_of
 from headwater.graph.storage import NOWHERE, Identity, LocalFile, OpenedFiles, Remote, RemoteFile, StoredFile
 from headwater.graph.storage.addresses import is_remote
@@ -34,22 +35,37 @@ class DataRoots:
     """The folders and files below which data may be read, and the roots of remote storage.
 
     `is_root` receives a path and its parent folders, and returns whether one of them is a root. Without it, every path is below a root.
+    `replaced` contains the places of data that a compaction replaced.
     """
 
     def __init__(
-        self, is_root: Callable[[Sequence[str]], bool] | None, *, never: Iterable[str | Path] = (), remote: Remote = NOWHERE
+        self,
+        is_root: Callable[[Sequence[str]], bool] | None,
+        *,
+        never: Iterable[str | Path] = (),
+        remote: Remote = NOWHERE,
+        replaced: ReplacedData | None = None,
     ) -> None:
         self._is_root = is_root
+        self.replaced = replaced
         self.remote = remote
         self._never = tuple(os.path.realpath(folder) for folder in never) + _NEVER
 
     @classmethod
-    def of(cls, folders: Iterable[str | Path], *, never: Iterable[str | Path] = (), remote: Remote = NOWHERE) -> DataRoots:
+    def of(
+        cls,
+        folders: Iterable[str | Path],
+        *,
+        never: Iterable[str | Path] = (),
+        remote: Remote = NOWHERE,
+        replaced: ReplacedData | None = None,
+    ) -> DataRoots:
         real_folders = frozenset(os.path.realpath(folder) for folder in folders)
-        return cls(lambda paths: not real_folders.isdisjoint(paths), never=never, remote=remote)
+        return cls(lambda paths: not real_folders.isdisjoint(paths), never=never, remote=remote, replaced=replaced)
 
-    def look(self) -> Look:
-        return Look(self)
+    def look(self, *, replaced: bool = False) -> Look:
+        """Return a new view of the files. With `replaced`, it also finds files that a compaction replaced, by their old paths."""
+        return Look(self, replaced=replaced)
 
     def forbidden(self, real: str) -> str | None:
         """Return the reason why a path without links must never be read. None if it may be read below a root."""
@@ -72,8 +88,9 @@ ANYWHERE = DataRoots(None)  # for a user's own process, which may read what the 
 class Look:
     """The files that one trace reads. It remembers where each folder is, whether it may be read, and each file's first state."""
 
-    def __init__(self, roots: DataRoots) -> None:
+    def __init__(self, roots: DataRoots, *, replaced: bool = False) -> None:
         self._roots = roots
+        self._replaced = roots.replaced if replaced else None
         self.opened = OpenedFiles()
         self._folders: dict[str, str] = {}
         self._covered: dict[str, bool] = {}  # folder -> whether it lies below a root
@@ -133,7 +150,14 @@ class Look:
 
     def _local_file(self, uri: str) -> tuple[FileBlock, LocalFile]:
         spelt_path, real = self._find(uri)
-        status = real.stat(follow_symlinks=False)
+        try:
+            status = real.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            kept = None if self._replaced is None else self._replaced.find(str(real))
+            if kept is None:
+                raise
+            real = Path(kept)
+            status = real.stat(follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedError(f"{uri} is not readable here: it is no file.")
         block = FileBlock(uri_of(spelt_path), status.st_size, status.st_mtime_ns // 1_000_000)

@@ -163,7 +163,7 @@ class Session:
         memory_limit: int,
     ) -> None:
         self.store = store
-        self.look = store.sources.look()
+        self.look = store.sources.look(replaced=True)
         self.tenant = tenant
         self.database = self.local_database = Database(
             database

@@ -14,10 +14,12 @@ from typing import Any
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.dataflow.versions import snapshot_of
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
+from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.stores.write_times import WRITTEN_AT, with_ends
 
 MOST_BLOCKS = 20_000  # of one dataset
+UNDONE = "undone"  # the tag of a version that a compaction wrote and that was undone
 _PAGE = 1_000
 
 
@@ -31,7 +33,10 @@ class BlockMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The data that one run wrote to one dataset. `snapshot` is the table format's name of the version."""
+    """The data that one run wrote to one dataset. `snapshot` is the table format's name of the version.
+
+    `merges`: a compaction wrote the block. It has the records of the version before it, and no others.
+    """
 
     sequence: int
     version: str
@@ -43,6 +48,7 @@ class Block:
     rows: int | None
     bytes: int | None
     has_records: bool
+    merges: bool = False
 
 
 async def list_blocks(graph: GraphStore, tenant: str, dataset: str) -> list[Block]:
@@ -57,7 +63,7 @@ async def list_blocks(graph: GraphStore, tenant: str, dataset: str) -> list[Bloc
     if not await graph.get(tenant, [dataset]):
         raise NotFoundError(f"There is no dataset {dataset!r}.", hint="`search` finds datasets by a part of their names.")
     versions = await _versions(graph, tenant, dataset)
-    written = sorted((version for version in versions if version.properties.get(WRITTEN_AT)), key=_commit_order)
+    written = sorted((version for version in versions if version.properties.get(WRITTEN_AT) and not _is_undone(version)), key=_commit_order)
     return [_block(number, version) for number, version in enumerate(written, 1)]
 
 
@@ -74,6 +80,10 @@ async def _versions(graph: GraphStore, tenant: str, dataset: str) -> Sequence[No
         cursor = page.cursor
         if cursor is None:
             return versions
+
+
+def _is_undone(version: Node) -> bool:
+    return version.properties.get("merges") is True and UNDONE in descriptions_of(version).tags
 
 
 def _commit_order(version: Node) -> tuple[str, str]:
@@ -94,6 +104,7 @@ def _block(number: int, version: Node) -> Block:
         rows=_count(about.get("rows")),
         bytes=_count(about.get("bytes")),
         has_records="capture" in about,
+        merges=about.get("merges") is True,
     )
 
 

@@ -17,7 +17,7 @@ from headwater.graph.records import AssociationStore, FileBlock, Look
 from headwater.graph.records.versions import Write
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.versions.blocks import Block, BlockMode, list_blocks
-from headwater.graph.versions.consumers import MOST_CONSUMERS, ConsumedInput, list_consumers, list_running_readers
+from headwater.graph.versions.consumers import MOST_CONSUMERS, ConsumedInput, list_consumers, list_running
 from headwater.graph.versions.needed_values import NeededValues
 
 _SHOWN = 3  # names in a reason
@@ -85,7 +85,7 @@ async def plan_collection(
     if len(consumers) >= MOST_CONSUMERS:
         raise UnsupportedError(f"More than {MOST_CONSUMERS:,} jobs read {dataset}, so not all cursors are known.")
     held = await find_holds(graph, tenant, dataset, [block.version for block in blocks])
-    running = await list_running_readers(graph, tenant, [consumer.job for consumer in consumers])
+    running = await list_running(graph, tenant, [consumer.job for consumer in consumers])
     return await asyncio.to_thread(_decide, records, tenant, dataset, path, blocks, consumers, held, running, keep)
 
 
@@ -95,22 +95,30 @@ def kept_since(blocks: Sequence[Block], keep: int) -> int:
     return max((block.sequence for block in blocks[:first] if block.mode is BlockMode.BASE), default=1)
 
 
-def reasons_of_consumers(block: Block, consumers: Iterable[ConsumedInput]) -> list[str]:
-    """Return why the cursors of consumers keep a block."""
-    unread = [consumer.job for consumer in consumers if any(other.sequence == block.sequence for other in consumer.unread)]
-    unknown = [consumer.job for consumer in consumers if consumer.cursor is None]
-    inferred = [consumer.job for consumer in consumers if consumer.is_inferred and consumer.job not in unread]
-    reasons = []
-    if unread:
-        reasons.append(f"{_named(unread)} not read it")
-    if unknown:
-        reasons.append(f"it is not known whether {_named(unknown)} read it")
-    if inferred:
-        reasons.append(f"only the start times of its runs suggest that {_named(inferred)} read it")
-    return reasons
+class ConsumerReasons:
+    """Why the cursors of consumers keep blocks. The consumers are walked once, and not for each block."""
+
+    def __init__(self, consumers: Iterable[ConsumedInput]) -> None:
+        everyone = sorted(consumers, key=lambda consumer: consumer.job)
+        self._unknown = [consumer.job for consumer in everyone if consumer.cursor is None]
+        self._inferred = [consumer for consumer in everyone if consumer.is_inferred]
+        self._unread: dict[int, list[str]] = {}
+        for consumer in everyone:
+            for block in consumer.unread:
+                self._unread.setdefault(block.sequence, []).append(consumer.job)
+
+    def of(self, block: Block) -> list[str]:
+        unread = self._unread.get(block.sequence, [])
+        reasons = [f"{name_jobs(unread)} not read it"] if unread else []
+        if self._unknown:
+            reasons.append(f"it is not known whether {name_jobs(self._unknown)} read it")
+        inferred = [each.job for each in self._inferred if each.cursor is not None and each.cursor >= block.sequence]
+        if inferred:
+            reasons.append(f"only the start times of its runs suggest that {name_jobs(inferred)} read it")
+        return reasons
 
 
-def _named(jobs: Sequence[str]) -> str:
+def name_jobs(jobs: Sequence[str]) -> str:
     names = ", ".join(jobs[:_SHOWN]) + (f" and {len(jobs) - _SHOWN} more jobs" if len(jobs) > _SHOWN else "")
     return f"{names} {'has' if len(jobs) == 1 else 'have'}"
 
@@ -135,10 +143,11 @@ def _decide(
     kept = [block for block in blocks if block.sequence >= since]
     shared = {file for block in kept for file in known[block.sequence].files}
     needed = NeededValues(records, tenant, look)
+    of_consumers = ConsumerReasons(consumers)
     verdicts = []
     for block in blocks:
         of_block = known[block.sequence]
-        reasons = _reasons(block, known, since, consumers, held, running)
+        reasons = _reasons(block, known, since, of_consumers, held, running)
         present = [file for file in of_block.files if file not in shared and is_present(look, file)]
         if not reasons and present and (need := needed.reason(of_block.files, [write.capture for write in of_block.writes])):
             reasons.append(need)
@@ -150,7 +159,7 @@ def _decide(
 
 
 def _reasons(
-    block: Block, known: Mapping[int, BlockFiles], since: int, consumers: Sequence[ConsumedInput],
+    block: Block, known: Mapping[int, BlockFiles], since: int, consumers: ConsumerReasons,
     held: Mapping[str, str], running: Sequence[str],
 ) -> list[str]:  # fmt: skip
     of_block = known[block.sequence]
@@ -165,7 +174,7 @@ def _reasons(
     if block.version in held:
         reasons.append(f"a legal hold covers it: {held[block.version]}")
     reasons += [f"the run {run} reads the dataset now" for run in running[:_SHOWN]]
-    return [*reasons, *reasons_of_consumers(block, consumers)]
+    return [*reasons, *consumers.of(block)]
 
 
 def list_block_files(records: AssociationStore, tenant: str, dataset: str, blocks: Sequence[Block]) -> Mapping[int, BlockFiles]:

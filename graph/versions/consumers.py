@@ -2,6 +2,9 @@
 
 The cursor of a job is the highest sequence that one of its completed runs has read. Captured runs name the files that they read. For other
 runs the cursor is inferred from the start time, and the answer says so.
+
+A block that a compaction wrote has no new records. It stands for the blocks that it merged: nobody has it unread, and whoever read it has
+read these blocks. The jobs that compact a dataset are no consumers of it.
 """
 
 from __future__ import annotations
@@ -60,7 +63,7 @@ class _Reading:
     run: str
     sequences: Collection[int]
     last: int
-    current: range
+    current: Collection[int]
     is_inferred: bool
 
 
@@ -73,7 +76,8 @@ async def list_consumers(graph: GraphStore, tenant: str, dataset: str) -> list[C
     """
     blocks = await list_blocks(graph, tenant, dataset)
     readers = await graph.neighbours(tenant, [dataset], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.READS])
-    jobs = sorted({edge.dst for edge in readers if parse_id(edge.dst)[0] == NodeKind.JOB})[:MOST_CONSUMERS]
+    compacting = await _compacting_jobs(graph, tenant, blocks)
+    jobs = sorted({edge.dst for edge in readers if parse_id(edge.dst)[0] == NodeKind.JOB} - compacting)[:MOST_CONSUMERS]
     latest = await graph.latest_at(tenant, [(job, None) for job in jobs], NodeKind.RUN, first=_RUNS) if jobs else {}
     runs = {job: [run for run in latest.get((job, None), ()) if run.properties.get("state") == "COMPLETE"] for job in jobs}
     versions = await _versions_by_file(graph, tenant, dataset, [run.id for some in runs.values() for run in some])
@@ -85,7 +89,7 @@ async def list_consumers(graph: GraphStore, tenant: str, dataset: str) -> list[C
     return sorted(consumers, key=lambda consumer: (-len(consumer.unread), consumer.job))
 
 
-async def list_running_readers(graph: GraphStore, tenant: str, jobs: Sequence[str]) -> list[str]:
+async def list_running(graph: GraphStore, tenant: str, jobs: Sequence[str]) -> list[str]:
     """Return the runs of some jobs that have begun and not ended, as far as their events say, of the last `RUNNING_DAYS` days."""
     latest = await graph.latest_at(tenant, [(job, None) for job in jobs], NodeKind.RUN, first=_RUNS) if jobs else {}
     earliest = (datetime.now(UTC) - timedelta(days=RUNNING_DAYS)).isoformat()
@@ -95,6 +99,12 @@ async def list_running_readers(graph: GraphStore, tenant: str, jobs: Sequence[st
         for run in runs
         if run.properties.get("state") not in _ENDED and str(run.properties.get("startedAt") or "") > earliest
     ]
+
+
+async def _compacting_jobs(graph: GraphStore, tenant: str, blocks: Sequence[Block]) -> set[str]:
+    runs = [block.run for block in blocks if block.merges]
+    above = await graph.ancestors(tenant, runs) if runs else {}
+    return {node.id for nodes in above.values() for node in nodes if node.kind is NodeKind.JOB}
 
 
 async def _versions_by_file(graph: GraphStore, tenant: str, dataset: str, runs: Sequence[str]) -> Mapping[str, set[str]]:
@@ -119,8 +129,12 @@ class _History:
         self._by_run = {block.run: block.sequence for block in blocks}
         self._by_snapshot: dict[str, set[int]] = {}
         self._base_before = [1]  # where the dataset begins after the first n blocks
+        self._merged: dict[int, range] = {}
         for block in blocks:
-            self._base_before.append(block.sequence if block.mode is BlockMode.BASE else self._base_before[-1])
+            is_base = block.mode is BlockMode.BASE and not block.merges
+            self._base_before.append(block.sequence if is_base else self._base_before[-1])
+            if block.merges:
+                self._merged[block.sequence] = range(self._base_before[-1], block.sequence)
             if block.snapshot is not None:
                 self._by_snapshot.setdefault(block.snapshot, set()).add(block.sequence)
 
@@ -131,9 +145,12 @@ class _History:
             return None
         began = run.properties.get("startedAt") or run.properties.get("endedAt")
         count = bisect_right(self._times, began) if isinstance(began, str) else len(self._times)
-        current = range(self._base_before[count], count + 1)
+        current: Collection[int] = range(self._base_before[count], count + 1)
+        if self._merged:
+            current = sorted(set(current) - self._merged.keys())
         own = {self._by_run.get(run.id)}  # a run does not read its own output
-        sequences: Collection[int] = {self._by_version[version] for version in versions if version in self._by_version} - own
+        by_file = {self._by_version[version] for version in versions if version in self._by_version} - own
+        sequences: Collection[int] = self._with_merged(by_file)
         is_inferred = not sequences
         if is_inferred:
             version = stated.get("version") if isinstance(stated, Mapping) else None
@@ -142,7 +159,13 @@ class _History:
         if not sequences:
             return None
         last = sequences[-1] if isinstance(sequences, range) else max(sequences)
+        while last + 1 in self._merged:
+            last += 1
         return _Reading(run.id, sequences, last, current, is_inferred)
+
+    def _with_merged(self, sequences: set[int]) -> set[int]:
+        """Return the sequences with those of the blocks that compactions among them merged."""
+        return sequences.union(*(self._merged[sequence] for sequence in sequences if sequence in self._merged))
 
 
 def _consumer(job: str, readings: Sequence[_Reading], blocks: Sequence[Block]) -> ConsumedInput:
@@ -151,7 +174,7 @@ def _consumer(job: str, readings: Sequence[_Reading], blocks: Sequence[Block]) -
         return ConsumedInput(job, None, ConsumptionMode.UNKNOWN, None, is_inferred=False, unread=())
     furthest = max(readings, key=lambda reading: reading.last)
     own = {reading.run for reading in readings}
-    unread = tuple(block for block in blocks[furthest.last :] if block.run not in own)
+    unread = tuple(block for block in blocks[furthest.last :] if block.run not in own and not block.merges)
     return ConsumedInput(job, furthest.run, _mode(readings), furthest.last, furthest.is_inferred, unread)
 
 

@@ -47,7 +47,7 @@ def copy_folder(source: Path, target: Path, like: Path) -> None:
     try:
         shutil.copytree(source, target, symlinks=True)
         shutil.copymode(like, target)
-        _sync_below(target)
+        sync_below(target)
     except OSError as error:
         shutil.rmtree(target, ignore_errors=True)
         raise UnsupportedError(f"{source} cannot be copied to {target}: {error}.", hint="Nothing was replaced.") from error
@@ -71,7 +71,8 @@ def exchange_folders(one: Path, other: Path) -> None:
     sync(other.parent)
 
 
-def _sync_below(folder: Path) -> None:
+def sync_below(folder: Path) -> None:
+    """Flush all files and folders below a folder to disk."""
     for here, _, files in os.walk(folder):
         for name in files:
             sync(Path(here) / name)

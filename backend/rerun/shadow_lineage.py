@@ -1,7 +1,7 @@
-"""The lineage of a task's program. Paths in the separate folder of the run become the paths of the blocks.
+"""The lineage of a program that wrote to a separate folder (the shadow). Paths in the shadow become the paths of the real data.
 
-The lineage stays in a spool of the run until the run is committed, so a failed run has no lineage. The name of the separate folder is
-unique. Removing it from a path gives the path of the block.
+For tasks of workflows and for compactions. The lineage stays in a spool of the run until the run is committed, so a failed run has no
+lineage. The name of the shadow is unique. Removing it from a path gives the real path.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from headwater.backend.workflows.shadow import PREFIX
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import Manifest
 from headwater.graph.associations.segment import Segment
@@ -27,27 +26,28 @@ class MakeDelivery(Protocol):
     def __call__(self) -> Delivery: ...
 
 
-def deliver_lineage(home: Path, shadow: Path, modes: Mapping[str, str], make_delivery: MakeDelivery) -> list[str]:
+def deliver_lineage(home: Path, shadow: Path, modes: Mapping[str, str], make_delivery: MakeDelivery, *, merges: bool = False) -> list[str]:
     """Deliver the spooled lineage of a committed run, and return why parts were refused. Can be repeated after a crash.
 
-    `modes` has the mode of the new block of each channel, by the channel's path.
+    `modes` has the mode of the new block of each dataset, by the dataset's path. `merges`: the blocks contain the records of the blocks
+    before them, and no others.
 
     Raises:
         UnavailableError: the log does not answer. Undelivered lineage stays in the spool.
     """
     if not applications(home / "spool"):
         return []
-    return deliver_leftovers(home / "spool", _BlockDelivery(make_delivery(), shadow, modes), patience=10.0).refused
+    return deliver_leftovers(home / "spool", _BlockDelivery(make_delivery(), shadow, modes, merges=merges), patience=10.0).refused
 
 
 class _BlockDelivery:
     """Delivers items after removing the shadow's name from their texts and adding the modes of blocks."""
 
-    def __init__(self, delivery: Delivery, shadow: Path, modes: Mapping[str, str]) -> None:
+    def __init__(self, delivery: Delivery, shadow: Path, modes: Mapping[str, str], *, merges: bool) -> None:
         self._delivery = delivery
         self._modes = modes
-        name = shadow.name.removeprefix(PREFIX)
-        self._names = (f"{PREFIX}{name}/", f"{PREFIX}{name}%2F")
+        self._sink = {"merges": True} if merges else {}
+        self._names = (f"{shadow.name}/", f"{shadow.name}%2F")
 
     def send(self, item: Item, folder: SpoolFolder) -> None:
         body = _with_files(item, folder) if item.kind is ItemKind.CAPTURE else item.body
@@ -58,7 +58,7 @@ class _BlockDelivery:
         if kind is ItemKind.CAPTURE:
             sink = body.get("sink")
             if sink and (mode := self._modes.get(sink["dataset"]["name"])):
-                return {**body, "sink": {**sink, "block": mode}}
+                return {**body, "sink": {**sink, "block": mode, **self._sink}}
             return body
         for output in body.get("outputs") or ():
             if mode := self._modes.get(_dataset_name(output)):

@@ -1,0 +1,354 @@
+"""Merges the blocks of enrolled datasets: plan, run Spark, check, exchange the folders, deliver the lineage, and keep the old data for a time.
+
+A killed compaction leaves the old data or the merged data, never a mixture. The next one finishes or removes it. The old data stays next to
+the dataset, and traces read values there. It is deleted when its time is over, unless a trace of kept data needs it or a legal hold covers it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+from headwater.backend.audit.log import append_line
+from headwater.backend.rerun.replay.exchange import folder_states, sync_below
+from headwater.backend.rerun.replay.model import Invocation
+from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
+from headwater.backend.rerun.replay.runner import ReplayFailedError, run_program, story
+from headwater.backend.rerun.shadow_lineage import MakeDelivery, deliver_lineage
+from headwater.backend.versions.collector import Collector
+from headwater.backend.versions.compaction import merge_program
+from headwater.backend.versions.compaction.journal import (
+    JOURNAL,
+    PREFIX,
+    CompactionJournal,
+    CompactionState,
+    exchange,
+    exchange_back,
+    load,
+    remove_shadow,
+    save,
+)
+from headwater.backend.versions.compaction.merged_files import check_merge, read_facts
+from headwater.errors import HeadwaterError, NotFoundError, UnavailableError, UnsupportedError
+from headwater.graph.model import NodeKind, node_id, parse_id
+from headwater.graph.model.declaration import Aspect
+from headwater.graph.records import AssociationStore, ReplacedData
+from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.versions.blocks import UNDONE
+from headwater.graph.versions.collection import find_holds
+from headwater.graph.versions.compaction import CompactionPlan, plan_compaction
+from headwater.graph.versions.needed_values import NeededValues
+from headwater.paths import pattern_of_path
+from headwater.spark_listener.invocation import script_sha256
+from headwater.spark_listener.replay import ReplayOrder
+
+FILE_BYTES = 128 << 20  # size of merged files, roughly
+_TENANT = "default"
+_NAMESPACE = "default"  # of the jobs that compact
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A plan, and the journal of what was done. A dry run has no journal."""
+
+    plan: CompactionPlan
+    journal: CompactionJournal | None
+
+
+class Compactor:
+    """Compacts datasets of one home. `collector` knows the enrolled datasets, and `make_delivery` takes lineage into the home's log."""
+
+    def __init__(
+        self, folder: Path, graph: GraphStore, records: AssociationStore, collector: Collector, make_delivery: MakeDelivery
+    ) -> None:
+        self._folder = folder
+        self._graph = graph
+        self._records = records
+        self._collector = collector
+        self._make_delivery = make_delivery
+        self._replaced = ReplacedData(folder)
+
+    async def plan(self, dataset: str) -> CompactionPlan:
+        """Plan a compaction. Raises as `plan_compaction` and `Collector.check_path`."""
+        path = await asyncio.to_thread(self._collector.check_path, dataset)
+        return await plan_compaction(self._graph, self._records, _TENANT, dataset, path)
+
+    async def compact(self, dataset: str, *, by: str, trash_days: float = 7.0, file_bytes: int = FILE_BYTES) -> Compacted:
+        """Merge the current version of a dataset into one block. The old files are kept for `trash_days` at least.
+
+        Raises:
+            NotFoundError: the dataset is not enrolled.
+            UnsupportedError: something forbids the merge, or its result is not complete.
+            SourceChangedError: the dataset changed meanwhile.
+            ReplayFailedError: Spark failed.
+        """
+        enrolled = await asyncio.to_thread(self._collector.enrolments.get, dataset)
+        await self.settle()
+        plan = await self.plan(dataset)
+        if plan.path != enrolled.path:
+            raise UnsupportedError(f"{dataset} lies in {plan.path} now, and {enrolled.path} was enrolled.", hint="Enrol it again.")
+        _require_no_reasons(plan)
+        journal = _journal_of(plan, by, trash_days)
+        place = self._folder / journal.id
+        with self._collector.enrolments.locked():
+            self._refuse_second(dataset)
+            place.mkdir(parents=True, mode=0o700)
+            holding = _hold(place)
+            save(journal, place)
+        try:
+            await self._merge(journal, place, holding, plan, file_bytes)
+            await self._replace(journal, place)
+        except asyncio.CancelledError:
+            raise  # the program may still write: the next command removes what it leaves
+        except HeadwaterError:
+            if not journal.is_exchanged:
+                await asyncio.to_thread(self._discard, journal, place)
+            raise
+        finally:
+            os.close(holding)
+        return Compacted(plan, journal)
+
+    async def settle(self) -> None:
+        """Finish or remove what a killed compaction left, and delete old data whose time is over."""
+        for path in sorted(self._folder.glob(f"*/{JOURNAL}")):
+            with _free(path.parent) as is_free:
+                if is_free:
+                    await self._settle(load(path.parent), path.parent)
+
+    async def restore(self, identifier: str, *, by: str) -> CompactionJournal:
+        """Put the old data of a compaction back.
+
+        Raises:
+            NotFoundError: there is no such compaction, or its old data was deleted.
+            SourceChangedError: the dataset changed since.
+            UnsupportedError: a run has read the merged data.
+        """
+        place = self._folder / identifier
+        await self.settle()
+        if not identifier.isalnum() or not (place / JOURNAL).exists() or load(place).state is not CompactionState.DONE:
+            raise NotFoundError(f"There is no compaction {identifier} that could be undone.", hint="`compact` prints its id.")
+        journal = load(place)
+        if await asyncio.to_thread(self._records.catalog.readers, _TENANT, journal.merged_files):
+            raise UnsupportedError(f"A run has read the merged data of {journal.dataset}, so it stays.")
+        with self._collector.enrolments.locked():
+            self._append("versions.restore", journal, by)
+            await asyncio.to_thread(exchange_back, journal)
+        await self._finish_undo(journal, place)
+        return journal
+
+    def has(self, identifier: str) -> bool:
+        """Whether a compaction has this id."""
+        return identifier.isalnum() and (self._folder / identifier / JOURNAL).exists()
+
+    async def _merge(self, journal: CompactionJournal, place: Path, holding: int, plan: CompactionPlan, file_bytes: int) -> None:
+        self._append("versions.compact", journal, journal.by)
+        await in_thread_left_behind(_run_spark, journal, place, holding, plan, self._records, file_bytes)
+        await asyncio.to_thread(_prepare, journal, place)
+
+    async def _replace(self, journal: CompactionJournal, place: Path) -> None:
+        with self._collector.enrolments.locked():
+            again = await self.plan(journal.dataset)
+            if [block.version for block in again.blocks] != journal.versions:
+                raise UnsupportedError(
+                    f"{journal.dataset} got a new block meanwhile, so it was not replaced.", hint="Run the command again."
+                )
+            _require_no_reasons(again)
+            self._replaced.add(journal.folder, str(journal.other))
+            try:
+                await asyncio.to_thread(exchange, journal)
+            except HeadwaterError:
+                self._replaced.remove(str(journal.other))
+                raise
+            journal.state = CompactionState.EXCHANGED
+            save(journal, place)
+        await self._finish(journal, place)
+
+    async def _finish(self, journal: CompactionJournal, place: Path) -> None:
+        """Deliver the lineage of exchanged data. Can be repeated.
+
+        Raises:
+            UnavailableError: the log does not answer. The next command delivers the rest.
+        """
+        modes = {journal.folder: "base"}
+        refused = await asyncio.to_thread(deliver_lineage, place / "home", Path(journal.shadow), modes, self._make_delivery, merges=True)
+        if refused:
+            raise UnavailableError(f"The lineage of the merged data was refused: {refused[0]}", hint="`restore` puts the old data back.")
+        now = datetime.now(UTC)
+        journal.kept_until = (now + timedelta(days=journal.trash_days)).isoformat(timespec="seconds")
+        journal.state = CompactionState.DONE
+        save(journal, place)
+        self._append("versions.compact.end", journal, journal.by)
+        for name in ("home", "order.json", "merge.json"):
+            await asyncio.to_thread(_remove, place / name)
+
+    async def _settle(self, journal: CompactionJournal, place: Path) -> None:
+        if journal.state is CompactionState.PREPARED and journal.is_exchanged:
+            journal.state = CompactionState.EXCHANGED
+        if journal.state is CompactionState.PREPARED:
+            try:
+                await self._replace(journal, place)
+            except HeadwaterError:
+                if not journal.is_exchanged:
+                    await asyncio.to_thread(self._discard, journal, place)
+        elif journal.state is CompactionState.RUNNING:
+            await asyncio.to_thread(self._discard, journal, place)
+        elif journal.state is CompactionState.EXCHANGED:
+            await self._finish(journal, place)
+        elif journal.state is CompactionState.DONE and journal.is_undone_by_exchange:
+            await self._finish_undo(journal, place)
+        elif journal.state is CompactionState.DONE and datetime.fromisoformat(journal.kept_until) <= datetime.now(UTC):
+            await self._expire(journal, place)
+
+    async def _expire(self, journal: CompactionJournal, place: Path) -> None:
+        """Delete the old data, unless a legal hold covers it or a trace of kept data needs its values."""
+        if await find_holds(self._graph, _TENANT, journal.dataset, journal.versions):
+            return
+        if await asyncio.to_thread(self._find_need, journal):
+            return
+        self._append("versions.compact.expire", journal, journal.by)
+        with self._collector.enrolments.locked():
+            self._replaced.remove(str(journal.other))
+        await asyncio.to_thread(remove_shadow, journal)
+        journal.state = CompactionState.EXPIRED
+        save(journal, place)
+
+    def _find_need(self, journal: CompactionJournal) -> str | None:
+        needed = NeededValues(self._records, _TENANT, self._records.sources.look())
+        return needed.reason(journal.files, journal.writers)
+
+    async def _finish_undo(self, journal: CompactionJournal, place: Path) -> None:
+        described = [{"id": journal.version, "aspect": Aspect.TAG.value, "value": UNDONE}]
+        await self._collector.declarations.declare(_TENANT, {"by": journal.by, "descriptions": described})
+        with self._collector.enrolments.locked():
+            self._replaced.remove(str(journal.other))
+        await asyncio.to_thread(remove_shadow, journal)
+        journal.state = CompactionState.UNDONE
+        save(journal, place)
+
+    def _discard(self, journal: CompactionJournal, place: Path) -> None:
+        """Remove a compaction that replaced nothing. The log of a failed program stays, because the error message names it."""
+        self._replaced.remove(str(journal.other))
+        remove_shadow(journal)
+        for entry in place.iterdir():
+            if entry.name != "program.log":
+                _remove(entry)
+
+    def _refuse_second(self, dataset: str) -> None:
+        for path in self._folder.glob(f"*/{JOURNAL}"):
+            journal = load(path.parent)
+            if journal.dataset == dataset and journal.state in (CompactionState.RUNNING, CompactionState.PREPARED):
+                raise UnsupportedError(f"Another compaction of {dataset} runs.", hint="Run the command again when it has ended.")
+
+    def _append(self, what: str, journal: CompactionJournal, by: str) -> None:
+        line = {
+            "who": by, "tenant": _TENANT, "decision": "allowed", "what": what, "on": [journal.dataset], "compaction": journal.id,
+            "files": len(journal.files), "bytes": sum(file.length for file in journal.files),
+        }  # fmt: skip
+        append_line(self._collector.audit, line)
+
+
+def _journal_of(plan: CompactionPlan, by: str, trash_days: float) -> CompactionJournal:
+    identifier = uuid4().hex[:12]
+    return CompactionJournal(
+        id=identifier, dataset=plan.dataset, folder=plan.path, shadow=str(Path(plan.path).with_name(f"{PREFIX}{identifier}")), by=by,
+        at=datetime.now(UTC).isoformat(timespec="seconds"), trash_days=trash_days, versions=[block.version for block in plan.blocks],
+        files=list(plan.files), writers=list(plan.writers), before=folder_states(Path(plan.path)),
+    )  # fmt: skip
+
+
+def _require_no_reasons(plan: CompactionPlan) -> None:
+    if plan.reasons:
+        raise UnsupportedError(f"{plan.dataset} is not compacted: {'; '.join(plan.reasons)}.", hint="`compact` without --apply lists this.")
+
+
+def _run_spark(
+    journal: CompactionJournal, place: Path, holding: int, plan: CompactionPlan, records: AssociationStore, file_bytes: int
+) -> None:
+    script = str(Path(merge_program.__file__))
+    digest = script_sha256(script) or ""
+    shadow = Path(journal.shadow)
+    shadow.mkdir(mode=0o700)
+    facts = read_facts(Path("/" + file.path.removeprefix("file:").lstrip("/")) for file in plan.files)
+    manifest = records.brief(_TENANT, plan.writers[0])
+    order = {
+        "source": pattern_of_path(journal.folder), "target": str(journal.other), "options": _options(facts.codec, has_int96=facts.has_int96),
+        "columns": list(manifest.sink.partition_columns) if manifest.sink else [],
+        "files": max(1, -(-sum(file.length for file in plan.files) // file_bytes)),
+    }  # fmt: skip
+    (place / "merge.json").write_text(json.dumps(order), encoding="utf-8")
+    replay_order = place / "order.json"
+    ReplayOrder(replay=journal.id, shadow=journal.shadow, exclude={}, script_sha256=digest, captures=True).save(replay_order)
+    invocation = Invocation(
+        run=journal.id, namespace=_NAMESPACE, job="headwater_compact", argv=[script, str(place / "merge.json")],
+        working_directory=str(place), script=script, script_sha256=digest,
+    )  # fmt: skip
+    ours = {
+        "HEADWATER_HOME": str(place / "home"), "HEADWATER_MODE": "active", "HEADWATER_NAME": invocation.job,
+        "HEADWATER_NAMESPACE": invocation.namespace,
+    }  # fmt: skip
+    log = place / "program.log"
+    if code := run_program(invocation, replay_order, log, capturing=ours, holding=[holding]):
+        raise ReplayFailedError(story(invocation, code, log), hint=f"Nothing was replaced. The whole log is {log}.")
+
+
+def _options(codec: str, *, has_int96: bool) -> Mapping[str, str]:
+    """Spark's settings under which the merged files are like the old ones."""
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.sql.parquet.outputTimestampType": "INT96" if has_int96 else "TIMESTAMP_MICROS",
+    }
+    return {**options, "spark.sql.parquet.compression.codec": codec} if codec else options
+
+
+def _prepare(journal: CompactionJournal, place: Path) -> None:
+    """Check the merged files, flush them to disk, and record them."""
+    merged, real = journal.other, Path(journal.folder)
+    journal.capture, run = check_merge(merged, real, journal.files, place / "home" / "spool")
+    _, (namespace, name) = parse_id(journal.dataset)
+    journal.version = node_id(NodeKind.VERSION, namespace, name, run)
+    shutil.copymode(real, merged)
+    for folder in [path for path in merged.rglob("*") if path.is_dir()]:
+        if (like := real / folder.relative_to(merged)).is_dir():
+            shutil.copymode(like, folder)
+    sync_below(merged)
+    journal.merged = folder_states(merged)
+    journal.inode = merged.stat().st_ino
+    journal.state = CompactionState.PREPARED
+    save(journal, place)
+
+
+def _hold(place: Path) -> int:
+    holding = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(holding, fcntl.LOCK_EX)
+    return holding
+
+
+@contextmanager
+def _free(place: Path) -> Iterator[bool]:
+    """Hold the lock of a compaction's folder. Yields False if the compaction or its program still runs."""
+    holding = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(holding, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(holding)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
