@@ -243,8 +243,10 @@ def _print_compaction(plan: CompactionPlan, format: Format) -> None:
 
 def _compactor(workspace: Workspace, collector: Collector) -> Compactor:
     from headwater.backend.versions.compaction.compactor import Compactor
+    from headwater.backend.versions.compaction.spark_merge import SparkMerge
 
-    return Compactor(workspace.home.versions, workspace.graph, workspace.records, collector, workspace.make_delivery)
+    merge = SparkMerge(workspace.records, workspace.make_delivery)
+    return Compactor(workspace.home.versions, workspace.graph, workspace.records, collector, merge)
 
 
 async def _find(workspace: Workspace, text: str) -> str:

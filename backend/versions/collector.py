@@ -7,13 +7,17 @@ A changed file stays. An interrupted collection is finished by the next one. The
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
+
+from pydantic import ValidationError
 
 from headwater.backend.audit.log import append_line
 from headwater.backend.versions.enrolment import Enrolment, Enrolments, check_folder
@@ -21,6 +25,7 @@ from headwater.backend.versions.trash import (
     JOURNAL,
     Journal,
     MoveState,
+    check_places,
     delete,
     describe_file,
     is_expired,
@@ -37,6 +42,7 @@ from headwater.graph.versions.collection import CollectionPlan, find_holds, plan
 
 COLLECTED = "collected"  # the tag of a version whose files were dropped
 _TENANT = "default"  # enrolled datasets belong to the home's own tenant
+_log = logging.getLogger("headwater.versions")
 _MOST_NAMED = 50  # limit of files and versions in a line of the audit log
 
 
@@ -103,6 +109,7 @@ class Collector:
         """
         enrolled = await asyncio.to_thread(self.enrolments.get, dataset)
         await self.settle()
+        await asyncio.to_thread(self._refuse_stopped, dataset)
         first = await self.plan(dataset, keep=keep)
         if first.path != enrolled.path:
             raise UnsupportedError(f"{dataset} lies in {first.path} now, and {enrolled.path} was enrolled.", hint="Enrol it again.")
@@ -124,17 +131,35 @@ class Collector:
     async def settle(self) -> None:
         """Finish interrupted collections, and delete expired trash.
 
-        If the plan no longer allows an interrupted collection, its files are moved back.
+        If the plan no longer allows an interrupted collection, its files are moved back. A collection that can be neither finished nor
+        undone now stays as it is, and is tried again by the next command. It does not hinder other datasets.
         """
         for path in sorted(self._folder.glob(f"*/{JOURNAL}")):
-            with self.enrolments.locked():
+            try:
+                await self._settle(path.parent)
+            except (HeadwaterError, OSError, ValidationError) as error:
+                _log.warning("the collection %s was stopped, and can be neither finished nor undone now: %s", path.parent.name, error)
+
+    async def _settle(self, folder: Path) -> None:
+        with self.enrolments.locked():
+            journal = load(folder)
+            if journal.state is MoveState.PREPARED:
+                await self._finish(journal)
+            elif journal.state is MoveState.MOVED and journal.is_recorded and is_expired(journal):
+                await self._expire(journal)
+        if journal.state is MoveState.MOVED and not journal.is_recorded:
+            await self._record(journal)
+
+    def _refuse_stopped(self, dataset: str) -> None:
+        """Check that no stopped collection of a dataset waits for its repair."""
+        for path in self._folder.glob(f"*/{JOURNAL}"):
+            with suppress(ValidationError):
                 journal = load(path.parent)
-                if journal.state is MoveState.PREPARED:
-                    await self._finish(journal)
-                elif journal.state is MoveState.MOVED and journal.is_recorded and is_expired(journal):
-                    await self._expire(journal)
-            if journal.state is MoveState.MOVED and not journal.is_recorded:
-                await self._record(journal)
+                if journal.dataset == dataset and journal.state is MoveState.PREPARED:
+                    raise UnsupportedError(
+                        f"The collection {journal.id} of {dataset} was stopped, and can be neither finished nor undone now.",
+                        hint=f"Files are in {journal.trash} that have no free place in {journal.folder}. Move the new files elsewhere.",
+                    )
 
     async def _finish(self, journal: Journal) -> None:
         try:
@@ -156,7 +181,7 @@ class Collector:
         self._save(journal)
 
     async def restore(self, identifier: str, *, by: str) -> Journal:
-        """Move the files of a collection back.
+        """Move the files of a collection back, or none of them.
 
         Raises:
             NotFoundError: there is no such collection, or its trash was deleted.
@@ -167,9 +192,10 @@ class Collector:
         if not _is_name(identifier) or not (folder / JOURNAL).exists() or load(folder).state is not MoveState.MOVED:
             hint = "`headwater versions gc` prints the id of a collection."
             raise NotFoundError(f"There is no collection {identifier} that could be restored.", hint=hint)
-        journal = load(folder)
-        self._append("versions.restore", journal, by)
         with self.enrolments.locked():
+            journal = load(folder)
+            await asyncio.to_thread(check_places, journal)
+            self._append("versions.restore", journal, by)
             await asyncio.to_thread(move_back, journal)
             journal.state = MoveState.RESTORED
             self._save(journal)

@@ -106,6 +106,31 @@ def move_out(journal: Journal) -> None:
             journal.skipped.append(file.path)
 
 
+def check_places(journal: Journal) -> None:
+    """Check that each file of a journal can go back to its place.
+
+    Raises:
+        SourceChangedError: a file is gone or changed, or another file has its place. Nothing was moved.
+    """
+    for file in journal.moved_files:
+        try:
+            there = describe_file(journal.folder, file.path)
+        except FileNotFoundError:
+            there = None
+        if there == file:
+            continue  # the file was moved before an interruption
+        if there is not None:
+            raise SourceChangedError(
+                f"There is another file {journal.folder}/{file.path} now, so nothing was restored.", hint="Move it elsewhere first."
+            )
+        try:
+            kept = describe_file(journal.trash, file.path)
+        except FileNotFoundError:
+            kept = None
+        if kept != file:
+            raise SourceChangedError(f"{journal.trash}/{file.path} is gone or has changed, so nothing was restored.")
+
+
 def move_back(journal: Journal) -> None:
     """Move the files of a journal back to the dataset. Can be repeated.
 

@@ -69,8 +69,8 @@ def find_consumer_reasons(consumers: Sequence[ConsumedInput]) -> list[str]:
     if waiting:
         numbers = ", ".join(str(block.sequence) for block in waiting[0].unread[:_SHOWN])
         reasons.append(
-            f"{name_jobs([one.job for one in waiting])} not read all blocks ({waiting[0].job}: {numbers}). Run it first, or declare that it "
-            "reads the whole dataset: `headwater versions declare DATASET --consumer JOB --mode all`"
+            f"{name_jobs([one.job for one in waiting])} not read all blocks ({waiting[0].job}: {numbers}). Run it first, or declare "
+            "that it reads the whole dataset: `headwater versions declare DATASET --consumer JOB --mode all`"
         )
     if unknown:
         reasons.append(

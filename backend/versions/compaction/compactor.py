@@ -1,17 +1,16 @@
-"""Merges the blocks of enrolled datasets: plan, run Spark, check, exchange the folders, deliver the lineage, and keep the old data for a time.
+"""Merges the blocks of enrolled datasets: plan, merge, check, exchange the folders, deliver the lineage, keep the old data for a time.
 
-A killed compaction leaves the old data or the merged data, never a mixture. The next one finishes or removes it. The old data stays next to
-the dataset, and traces read values there. It is deleted when its time is over, unless a trace of kept data needs it or a legal hold covers it.
+A killed compaction leaves the old data or the merged data, never a mixture. The next one finishes or removes it. The old data stays next
+to the dataset, and traces read values there. It is deleted after its time, unless a trace of kept data needs it or a legal hold covers it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import fcntl
-import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,12 +19,8 @@ from uuid import uuid4
 
 from headwater.backend.audit.log import append_line
 from headwater.backend.rerun.replay.exchange import folder_states, sync_below
-from headwater.backend.rerun.replay.model import Invocation
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
-from headwater.backend.rerun.replay.runner import ReplayFailedError, run_program, story
-from headwater.backend.rerun.shadow_lineage import MakeDelivery, deliver_lineage
 from headwater.backend.versions.collector import Collector
-from headwater.backend.versions.compaction import merge_program
 from headwater.backend.versions.compaction.journal import (
     JOURNAL,
     PREFIX,
@@ -37,7 +32,7 @@ from headwater.backend.versions.compaction.journal import (
     remove_shadow,
     save,
 )
-from headwater.backend.versions.compaction.merged_files import check_merge, read_facts
+from headwater.backend.versions.compaction.spark_merge import Merge
 from headwater.errors import HeadwaterError, NotFoundError, UnavailableError, UnsupportedError
 from headwater.graph.model import NodeKind, node_id, parse_id
 from headwater.graph.model.declaration import Aspect
@@ -47,13 +42,8 @@ from headwater.graph.versions.blocks import UNDONE
 from headwater.graph.versions.collection import find_holds
 from headwater.graph.versions.compaction import CompactionPlan, plan_compaction
 from headwater.graph.versions.needed_values import NeededValues
-from headwater.paths import pattern_of_path
-from headwater.spark_listener.invocation import script_sha256
-from headwater.spark_listener.replay import ReplayOrder
 
-FILE_BYTES = 128 << 20  # size of merged files, roughly
 _TENANT = "default"
-_NAMESPACE = "default"  # of the jobs that compact
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +55,14 @@ class Compacted:
 
 
 class Compactor:
-    """Compacts datasets of one home. `collector` knows the enrolled datasets, and `make_delivery` takes lineage into the home's log."""
+    """Compacts datasets of one home. `collector` knows the enrolled datasets, and `merge` writes the merged files."""
 
-    def __init__(
-        self, folder: Path, graph: GraphStore, records: AssociationStore, collector: Collector, make_delivery: MakeDelivery
-    ) -> None:
+    def __init__(self, folder: Path, graph: GraphStore, records: AssociationStore, collector: Collector, merge: Merge) -> None:
         self._folder = folder
         self._graph = graph
         self._records = records
         self._collector = collector
-        self._make_delivery = make_delivery
+        self._merge = merge
         self._replaced = ReplacedData(folder)
 
     async def plan(self, dataset: str) -> CompactionPlan:
@@ -82,7 +70,7 @@ class Compactor:
         path = await asyncio.to_thread(self._collector.check_path, dataset)
         return await plan_compaction(self._graph, self._records, _TENANT, dataset, path)
 
-    async def compact(self, dataset: str, *, by: str, trash_days: float = 7.0, file_bytes: int = FILE_BYTES) -> Compacted:
+    async def compact(self, dataset: str, *, by: str, trash_days: float = 7.0) -> Compacted:
         """Merge the current version of a dataset into one block. The old files are kept for `trash_days` at least.
 
         Raises:
@@ -105,7 +93,7 @@ class Compactor:
             holding = _hold(place)
             save(journal, place)
         try:
-            await self._merge(journal, place, holding, plan, file_bytes)
+            await self._run(journal, place, holding, plan)
             await self._replace(journal, place)
         except asyncio.CancelledError:
             raise  # the program may still write: the next command removes what it leaves
@@ -149,10 +137,11 @@ class Compactor:
         """Whether a compaction has this id."""
         return identifier.isalnum() and (self._folder / identifier / JOURNAL).exists()
 
-    async def _merge(self, journal: CompactionJournal, place: Path, holding: int, plan: CompactionPlan, file_bytes: int) -> None:
+    async def _run(self, journal: CompactionJournal, place: Path, holding: int, plan: CompactionPlan) -> None:
         self._append("versions.compact", journal, journal.by)
-        await in_thread_left_behind(_run_spark, journal, place, holding, plan, self._records, file_bytes)
-        await asyncio.to_thread(_prepare, journal, place)
+        await asyncio.to_thread(Path(journal.shadow).mkdir, mode=0o700)
+        await in_thread_left_behind(self._merge.run, journal, place, holding, plan)
+        await asyncio.to_thread(_prepare, journal, place, self._merge)
 
     async def _replace(self, journal: CompactionJournal, place: Path) -> None:
         with self._collector.enrolments.locked():
@@ -178,8 +167,7 @@ class Compactor:
         Raises:
             UnavailableError: the log does not answer. The next command delivers the rest.
         """
-        modes = {journal.folder: "base"}
-        refused = await asyncio.to_thread(deliver_lineage, place / "home", Path(journal.shadow), modes, self._make_delivery, merges=True)
+        refused = await asyncio.to_thread(self._merge.deliver, journal, place)
         if refused:
             raise UnavailableError(f"The lineage of the merged data was refused: {refused[0]}", hint="`restore` puts the old data back.")
         now = datetime.now(UTC)
@@ -187,8 +175,7 @@ class Compactor:
         journal.state = CompactionState.DONE
         save(journal, place)
         self._append("versions.compact.end", journal, journal.by)
-        for name in ("home", "order.json", "merge.json"):
-            await asyncio.to_thread(_remove, place / name)
+        await asyncio.to_thread(self._merge.clean, place)
 
     async def _settle(self, journal: CompactionJournal, place: Path) -> None:
         if journal.state is CompactionState.PREPARED and journal.is_exchanged:
@@ -270,49 +257,10 @@ def _require_no_reasons(plan: CompactionPlan) -> None:
         raise UnsupportedError(f"{plan.dataset} is not compacted: {'; '.join(plan.reasons)}.", hint="`compact` without --apply lists this.")
 
 
-def _run_spark(
-    journal: CompactionJournal, place: Path, holding: int, plan: CompactionPlan, records: AssociationStore, file_bytes: int
-) -> None:
-    script = str(Path(merge_program.__file__))
-    digest = script_sha256(script) or ""
-    shadow = Path(journal.shadow)
-    shadow.mkdir(mode=0o700)
-    facts = read_facts(Path("/" + file.path.removeprefix("file:").lstrip("/")) for file in plan.files)
-    manifest = records.brief(_TENANT, plan.writers[0])
-    order = {
-        "source": pattern_of_path(journal.folder), "target": str(journal.other), "options": _options(facts.codec, has_int96=facts.has_int96),
-        "columns": list(manifest.sink.partition_columns) if manifest.sink else [],
-        "files": max(1, -(-sum(file.length for file in plan.files) // file_bytes)),
-    }  # fmt: skip
-    (place / "merge.json").write_text(json.dumps(order), encoding="utf-8")
-    replay_order = place / "order.json"
-    ReplayOrder(replay=journal.id, shadow=journal.shadow, exclude={}, script_sha256=digest, captures=True).save(replay_order)
-    invocation = Invocation(
-        run=journal.id, namespace=_NAMESPACE, job="headwater_compact", argv=[script, str(place / "merge.json")],
-        working_directory=str(place), script=script, script_sha256=digest,
-    )  # fmt: skip
-    ours = {
-        "HEADWATER_HOME": str(place / "home"), "HEADWATER_MODE": "active", "HEADWATER_NAME": invocation.job,
-        "HEADWATER_NAMESPACE": invocation.namespace,
-    }  # fmt: skip
-    log = place / "program.log"
-    if code := run_program(invocation, replay_order, log, capturing=ours, holding=[holding]):
-        raise ReplayFailedError(story(invocation, code, log), hint=f"Nothing was replaced. The whole log is {log}.")
-
-
-def _options(codec: str, *, has_int96: bool) -> Mapping[str, str]:
-    """Spark's settings under which the merged files are like the old ones."""
-    options = {
-        "spark.ui.enabled": "false",
-        "spark.sql.parquet.outputTimestampType": "INT96" if has_int96 else "TIMESTAMP_MICROS",
-    }
-    return {**options, "spark.sql.parquet.compression.codec": codec} if codec else options
-
-
-def _prepare(journal: CompactionJournal, place: Path) -> None:
+def _prepare(journal: CompactionJournal, place: Path, merge: Merge) -> None:
     """Check the merged files, flush them to disk, and record them."""
     merged, real = journal.other, Path(journal.folder)
-    journal.capture, run = check_merge(merged, real, journal.files, place / "home" / "spool")
+    journal.capture, run = merge.check(journal, place)
     _, (namespace, name) = parse_id(journal.dataset)
     journal.version = node_id(NodeKind.VERSION, namespace, name, run)
     shutil.copymode(real, merged)

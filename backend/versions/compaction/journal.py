@@ -1,8 +1,8 @@
 """The journal of a compaction, and the exchange of the dataset's folder with the merged one.
 
-The merged files lie in `SHADOW/NAME` next to the dataset, where SHADOW is a hidden folder of this compaction. One system call exchanges this
-folder with the dataset, so a reader finds the old files or the merged ones. Afterwards the old files lie in `SHADOW/NAME`. The inode of that
-folder shows which of the two it is, whenever the process was killed.
+The merged files lie in `SHADOW/NAME` next to the dataset, where SHADOW is a hidden folder of this compaction. One system call exchanges
+this folder with the dataset, so a reader finds the old files or the merged ones. Afterwards the old files lie in `SHADOW/NAME`. The inode
+of that folder shows which of the two it is, whenever the process was killed.
 """
 
 from __future__ import annotations

@@ -270,3 +270,60 @@ async def test_a_stopped_collection_is_undone_if_a_hold_came_meanwhile(history: 
     await history.hold(history.dataset, "case 20")
     await history.collector().settle()
     assert len(history.files()) == 3
+
+
+async def test_a_stopped_collection_of_one_dataset_does_not_hinder_others(history: History, monkeypatch) -> None:
+    collector = history.collector()
+    collector.enrol(history.dataset, by=BY)
+    done = await collector.collect(history.dataset, by=BY)
+    assert done.journal is not None
+    journal = done.journal.model_copy(update={"id": "0" * 12, "dataset": node_id("dataset", "file", "/gone"), "folder": "/gone"})
+    journal.state = MoveState.PREPARED
+    trash.save(journal, history.root / "versions" / journal.id)
+    (history.root / "versions" / ("1" * 12)).mkdir()
+    (history.root / "versions" / ("1" * 12) / trash.JOURNAL).write_text("{")  # a damaged journal
+    assert (await collector.restore(done.journal.id, by=BY)).state is MoveState.RESTORED
+    again = await collector.collect(history.dataset, by=BY)
+    assert again.journal is not None
+    assert history.files() == {"run4-00000.parquet"}
+
+
+async def test_a_stopped_collection_that_cannot_be_repaired_is_named(history: History, monkeypatch) -> None:
+    collector, path = history.collector(), history.out / "run1-00000.parquet"
+    collector.enrol(history.dataset, by=BY)
+    with monkeypatch.context() as patch:
+        rename = trash._rename
+
+        def once(here: int, there: int, name: str) -> None:
+            rename(here, there, name)
+            raise _KilledError
+
+        patch.setattr(trash, "_rename", once)
+        with pytest.raises(_KilledError):
+            await collector.collect(history.dataset, by=BY)
+    path.write_bytes(b"new")
+    await history.hold(history.dataset, "case 21")  # the plan forbids to finish it, and the new file to undo it
+    with pytest.raises(UnsupportedError, match="neither finished nor undone"):
+        await history.collector().collect(history.dataset, by=BY)
+    assert path.read_bytes() == b"new"
+    path.unlink()
+    assert (await history.collector().collect(history.dataset, by=BY)).journal is None
+    assert len(history.files()) == 3
+
+
+@pytest.mark.parametrize("content", [b"new", None], ids=["other content", "same content"])
+async def test_a_restore_replaces_no_file_and_moves_all_or_none(history: History, content: bytes | None) -> None:
+    collector = history.collector()
+    collector.enrol(history.dataset, by=BY)
+    done = await collector.collect(history.dataset, by=BY)
+    assert done.journal is not None
+    path = history.out / "run2-00000.parquet"
+    written = content or next(history.root.glob(".out.*/run2-00000.parquet")).read_bytes()
+    path.write_bytes(written)
+    with pytest.raises(SourceChangedError, match="another file"):
+        await collector.restore(done.journal.id, by=BY)
+    assert path.read_bytes() == written
+    assert history.files() == {"run2-00000.parquet", "run4-00000.parquet"}
+    path.unlink()
+    await collector.restore(done.journal.id, by=BY)
+    assert len(history.files()) == 3
