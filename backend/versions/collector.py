@@ -132,7 +132,7 @@ class Collector:
         """Finish interrupted collections, and delete expired trash.
 
         If the plan no longer allows an interrupted collection, its files are moved back. A collection that can be neither finished nor
-        undone now stays as it is, and is tried again by the next command. It does not hinder other datasets.
+        undone now stays as it is, and is tried again by the next command. Other datasets are not affected.
         """
         for path in sorted(self._folder.glob(f"*/{JOURNAL}")):
             try:

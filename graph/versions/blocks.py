@@ -35,7 +35,7 @@ class BlockMode(StrEnum):
 class Block:
     """The data that one run wrote to one dataset. `snapshot` is the table format's name of the version.
 
-    `merges`: a compaction wrote the block. It has the records of the version before it, and no others.
+    `merges`: a compaction wrote the block, so the block has exactly the records of the version before it.
     """
 
     sequence: int

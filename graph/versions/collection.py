@@ -194,7 +194,7 @@ def list_block_files(records: AssociationStore, tenant: str, dataset: str, block
 
 
 def is_present(look: Look, file: FileBlock) -> bool:
-    """Whether a file is where it was written, as it was written."""
+    """Whether a file is still at its path and unchanged."""
     try:
         return look.block(file.path)[1:] == file[1:]
     except (UnsupportedError, OSError):
@@ -202,7 +202,7 @@ def is_present(look: Look, file: FileBlock) -> bool:
 
 
 def _check_current(look: Look, dataset: str, kept: Collection[BlockFiles]) -> None:
-    """Check that the kept versions are there: what was replaced by data that is gone must not go as well."""
+    """Check that the kept versions are there. Data that a lost version replaced must stay."""
     for of_block in kept:
         if (lost := next((file for file in of_block.files if not is_present(look, file)), None)) is not None:
             _, (_, name) = parse_id(dataset)

@@ -1,7 +1,7 @@
 """Decides whether the current version of a dataset may be merged into one block, and which files that are.
 
-A compaction puts one base in the place of the current version. It must lose no record, keep each trace, and leave no consumer without data
-that it has not read. Anything that is not known for certain is a reason against it. Pure reading: `plan_compaction` changes nothing.
+A compaction replaces the current version by one base. No record and no trace may be lost, and no consumer may miss data.
+Anything that is not known for certain is a reason against it. Pure reading: `plan_compaction` changes nothing.
 """
 
 from __future__ import annotations

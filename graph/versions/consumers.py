@@ -1,10 +1,10 @@
 """The consumers of a dataset: each job that reads it, its cursor, and the blocks that it has not read.
 
 The cursor of a job is the highest sequence that one of its completed runs has read. Captured runs name the files that they read. For other
-runs the cursor is inferred from the start time, and the answer says so.
+runs the cursor is inferred from the start time, and `is_inferred` is true.
 
-A block that a compaction wrote has no new records. It stands for the blocks that it merged: nobody has it unread, and whoever read it has
-read these blocks. The jobs that compact a dataset are no consumers of it.
+A block that a compaction wrote has no new records, so no consumer has it unread. A consumer that read this block has read the merged blocks.
+ The jobs that compact a dataset are no consumers of it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ConsumptionMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConsumedInput:
-    """A job's use of one dataset. Without a completed run among the latest, `cursor` is None."""
+    """A job's use of one dataset. `cursor` is None if no run among the latest completed."""
 
     job: str
     run: str | None

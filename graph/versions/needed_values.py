@@ -1,7 +1,7 @@
 """Decides whether a trace of kept data may need the values of a block's files.
 
-A trace follows recorded associations and needs no file for them. It reads values of a file if the trace ends there, and if a run that read
-the file combined records (a group, a join, a window): the witness of such a row is found by values. Text formats are also read to count
+A trace follows recorded associations and needs no file for them. A trace reads values of a file if it ends there, and if a run that read
+the file combined records (a group, a join, a window). Text formats are also read to count
 their records. A capture is live if files that it wrote are still there, or if a live capture read them.
 """
 

@@ -1,7 +1,7 @@
 """Merges the blocks of enrolled datasets: plan, merge, check, exchange the folders, deliver the lineage, keep the old data for a time.
 
 A killed compaction leaves the old data or the merged data, never a mixture. The next one finishes or removes it. The old data stays next
-to the dataset, and traces read values there. It is deleted after its time, unless a trace of kept data needs it or a legal hold covers it.
+to the dataset, and traces read values there. The old data is deleted after its time, unless a trace needs it or a legal hold covers it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Spark program that merges the files of a dataset. It runs under `headwater run`, like a program of a user.
+"""The Spark program that merges the files of a dataset. A compaction starts it with `headwater run`, like a program of a user.
 
     merge_program.py ORDER
 
