@@ -3,8 +3,8 @@
 The cursor of a job is the highest sequence that one of its completed runs has read. Captured runs name the files that they read. For other
 runs the cursor is inferred from the start time, and `is_inferred` is true.
 
-A block that a compaction wrote has no new records, so no consumer has it unread. A consumer that read this block has read the merged blocks.
- The jobs that compact a dataset are no consumers of it.
+A block that a compaction wrote has no new records, so it is never unread. A consumer that read it has read the merged blocks as well.
+The jobs that compact a dataset are no consumers of it.
 """
 
 from __future__ import annotations
