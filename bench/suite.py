@@ -91,7 +91,7 @@ class Plan:
 
 
 class Arm(Protocol):
-    """One arm, in its worker process."""
+    """An arm, in its worker process."""
 
     def run(self, case: str, turn: int) -> Sample:
         """Run a case once and return its measures, including `seconds`. The same `turn` means the same work in every arm."""

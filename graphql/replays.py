@@ -167,7 +167,7 @@ class ReplayDryRun:
 
 @strawberry.enum(description="What a replay does with records of a file: leaves them out, reads only them, or reads them with new values.")
 class RecordUse(StrEnum):
-    """By name."""
+    """The use of selected records in a replay. A member is an output value by its name."""
 
     LEFT_OUT = "left out"
     READ = "read"
@@ -178,7 +178,7 @@ class RecordUse(StrEnum):
     description=f"The records of a file that somebody selected for a replay. `rows` has the first {MOST_ROWS} of `total`, counted from 0."
 )
 class ReplayRecords:
-    """The order of `rows` is that of the file."""
+    """Records of one file. `rows` has the order of the file."""
 
     use: RecordUse
     file: str

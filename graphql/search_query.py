@@ -49,7 +49,7 @@ class FacetValue:
     " pipeline (that wrote a dataset last)."
 )
 class SearchFacet:
-    """At most 100 values."""
+    """A facet of a search, with at most 100 values."""
 
     name: str
     values: list[FacetValue]
@@ -60,7 +60,7 @@ class SearchFacet:
     " null: this was the last. `complete` is false if more hits exist than are put in order: search for more words, or choose a facet."
 )
 class SearchResult:
-    """Nothing is cut silently."""
+    """A page of search results. No result is left out silently."""
 
     hits: list[SearchHit]
     total: int

@@ -21,7 +21,7 @@ _S = TypeVar("_S")
 
 
 class StepView(Protocol):
-    """One program of a replay."""
+    """A program that a replay runs."""
 
     @property
     def job(self) -> str: ...

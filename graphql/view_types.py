@@ -19,7 +19,7 @@ from headwater.graphql.types import Info, Node
 
 @strawberry.type(description="A visible node. `members` are the nodes below it that take part; `distance` is that of the nearest, in hops.")
 class ViewNode:
-    """A node in a view. `upstream` and `downstream` are exact: a member of the node really leads to the focus, or the focus to it."""
+    """A node in a view. `upstream` is true only if a path leads from a member to the focus, `downstream` only for a path back."""
 
     node: Node
     distance: int
@@ -46,7 +46,7 @@ class MemberPair:
 
 @strawberry.type(description="The members of a link. `withheld` counts the masked nodes that the asker may not know.")
 class LinkMembers:
-    """A page of the flows behind a link, and as many masked nodes. `maskedTotal` counts the masked nodes of the whole link."""
+    """A page of the flows behind a link, and a page of its masked nodes. `maskedTotal` counts all masked nodes of the link."""
 
     pairs: list[MemberPair]
     total: int
@@ -71,7 +71,7 @@ class LinkMembers:
 
 @strawberry.type(description="A link: `weight` flows out of `src` arrive at `dst`, directly or via masked nodes. `via` null: not counted.")
 class ViewEdge:
-    """A link in a view. `direct` is true if one of its flows passes no masked node."""
+    """A link in a view. `direct` is true if a flow of the link passes no masked node."""
 
     src: strawberry.ID
     dst: strawberry.ID

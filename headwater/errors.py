@@ -99,7 +99,7 @@ class InvalidQueryError(InvalidInputError):
 
 
 class KeyRequiredError(HeadwaterError):
-    """A request without a valid key of this service needs one."""
+    """The request has no valid key of this service."""
 
 
 class NotFoundError(HeadwaterError):

@@ -180,7 +180,7 @@ def looks_like_file(path: str) -> bool:
 
 
 def places_of_pattern(pattern: str) -> list[str]:
-    """Return the folders in a pattern's text: a path for each choice in braces, and folders instead of files.
+    """Return the folders in a Hadoop pattern: a path for each choice in braces. If a path names a file, its folder is returned.
 
     A path that may still match several folders stays a pattern.
     """

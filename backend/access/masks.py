@@ -33,10 +33,7 @@ _KEYS = {"columns", "datasets", "tag", "tenant"}
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """One rule. The masked columns are given either by `columns` or by `tag`.
-
-    Patterns are in lower case. A `tenant` of None means every tenant.
-    """
+    """A rule for masking columns, given by their names (`columns`) or by a `tag`."""
 
     columns: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ("*",)
@@ -61,7 +58,7 @@ EVERYTHING = Mask(columns=("*",))
 
 
 def read_masks(path: Path) -> tuple[Mask, ...]:
-    """Read the rules of a file. A missing file has none.
+    """Read the masking rules from a file. A missing file means that there are no rules.
 
     Raises:
         ConfigurationError: the file cannot be read, or has invalid content.

@@ -102,7 +102,7 @@ class PermittedQuestions:
 
 
 def _require_trace(who: Principal, request: TraceRequest) -> None:
-    """Check that a caller may run a trace. It needs `read` in all namespaces, because it may enter any of them."""
+    """Check that a caller may run a trace. A trace may enter any namespace, so the caller needs `read` in all of them."""
     who.require_whole(Scope.READ)
     if request.where is not None or request.values or request.selected_values:
         who.require(Scope.RECORDS)

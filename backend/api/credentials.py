@@ -121,9 +121,9 @@ class Credentials:
         self, key: str, *, tenant: str, named: KeyRing | None = None, people: People | None = None, ended: EndedSessions | None = None,
         tickets: Tickets | None = None, clock: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
-        """`key` is the home's key, for `tenant`. `named` are the other keys, `people` sign in at an issuer.
+        """`key` is the home's key, which belongs to `tenant`. `named` are the other keys. `people` sign in at an issuer.
 
-        `ended` contains the ended sessions. `tickets` are new unless given.
+        `ended` contains the ended sessions. Without `tickets`, a new store of tickets is made.
         """
         self._key = key.encode("utf-8")
         self._digest = sha256(self._key).digest()

@@ -53,7 +53,7 @@ def earlier_files(path: Path) -> list[Path]:
 
 
 def name_of_full(path: Path, at: datetime) -> Path:
-    """Return the new name for the current file when it becomes full at an instant."""
+    """Return the name that the current file gets when it is full. `at` is the time of the renaming."""
     return path.with_name(f"{path.stem}-{at.astimezone(UTC):%Y%m%dT%H%M%S.%f}Z{path.suffix}")
 
 
@@ -93,7 +93,7 @@ def _lines(path: Path, until: datetime | None) -> Iterator[bytes]:
 
 
 def backward(path: Path, read: set[int], until: datetime | None = None) -> Iterator[bytes]:
-    """Yield the nonempty lines of a file, last first. A file that is missing, or was read under another name, has none."""
+    """Yield the nonempty lines of a file, last first. A missing file, or a file that was already read, yields nothing."""
     try:
         file = path.open("rb")
     except FileNotFoundError:

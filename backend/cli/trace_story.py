@@ -129,7 +129,7 @@ def _many(records: Sequence[TracedRecord], columns: Sequence[str]) -> Table:
 
 
 def _fitting(records: Sequence[TracedRecord], first: str | None, width: int) -> list[str]:
-    """Return the columns that fit the width. The requested column comes first."""
+    """Return the columns that fit into the width of the terminal. The requested column comes first."""
     names = list(dict.fromkeys(name for record in records for name in record.values))
     names.sort(key=lambda name: name != first)
     fitting: list[str] = []

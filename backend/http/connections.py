@@ -239,7 +239,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, or briefly for the rest of this one."""
+        """Wait for the next request. If the body of the answered request is incomplete, wait briefly for its rest."""
         super().on_response_complete()
         if self.transport.is_closing():
             return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IntakeSettings:
-    """One table of `intakes.toml`. `options` may contain secrets, and are never shown."""
+    """A table of `intakes.toml`. `options` may contain secrets, and are never shown."""
 
     kind: str
     name: str
@@ -39,7 +39,7 @@ class Surroundings:
 
 
 class Intake(Protocol):
-    """One intake. `name` identifies it in logs and metrics."""
+    """A source of events. `name` identifies it in logs and metrics."""
 
     name: str
     tenant: str

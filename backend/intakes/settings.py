@@ -38,7 +38,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 def read_intakes(path: Path) -> tuple[Intake, ...]:
-    """Read the intakes in a file. A missing file has none.
+    """Read the intakes in a file. A missing file means that there are no intakes.
 
     Raises:
         ConfigurationError: the file is unreadable or has invalid content. The message never includes values from the file.

@@ -38,7 +38,7 @@ class Reply:
 
 
 class ChildProcess(ABC):
-    """One process of a pool. Its pool gives it one piece of work at a time."""
+    """A process of a pool. The pool gives the process one piece of work at a time."""
 
     patience = 1.0
     """Seconds in which it leaves what it is at, or it is replaced."""

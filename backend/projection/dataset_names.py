@@ -57,7 +57,7 @@ def stated_dataset(holder: Mapping[str, Any], path: str) -> tuple[str, str]:
 
 
 def is_whole(dataset: Mapping[str, Any]) -> bool:
-    """Whether a producer names a whole dataset. A change of a partition, or of a part of the data, is not a change of the whole."""
+    """Whether an event names a whole dataset, and not only a partition or another part of it."""
     namespace, name = dataset.get("namespace"), dataset.get("name")
     return not (isinstance(namespace, str) and is_folder_store(namespace)) or name_of(dataset, "$") == (namespace, name)
 

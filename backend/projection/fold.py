@@ -1,7 +1,7 @@
-"""Applies batches to a store, with the links that need two log entries.
+"""Applies batches to a store, with the links between versions and their readers.
 
-A run read a version if it read a file of the version. The captures may arrive in any order, because the second one adds the link. Adding a
-link twice changes nothing.
+A run read a version if it read a file of the version. The two captures may arrive in any order, because the second one adds the link.
+Adding a link twice changes nothing.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class TraceJob:
 
 
 class TraceJobs:
-    """The jobs of a service."""
+    """The large traces that run as jobs of one service."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

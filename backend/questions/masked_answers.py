@@ -67,10 +67,10 @@ class MaskedQuestions:
         return answer if self._keeps_origins or request.origins else replace(answer, origins=())
 
     async def masked_anew(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
-        """Mask an earlier answer with its origins by the present rules.
+        """Mask a stored answer by the present rules, which may have changed since the trace.
 
         Raises:
-            InvalidQueryError: its predicate needs a column that is masked now.
+            InvalidQueryError: the predicate of the trace needs a column that is masked now.
         """
         await self.permitted(tenant, request)
         return replace(await self._masked(tenant, answer), origins=())

@@ -52,7 +52,7 @@ class _Reader:
 
 
 def facts_of(entry: Entry) -> EntryFacts:
-    """Return the facts of an entry. An event that the projection refuses has none."""
+    """Return the facts of a log entry, or no facts if the projection refuses the entry."""
     at = datetime.fromisoformat(entry.received).timestamp()
     if entry.kind is EntryKind.EVENT:
         with suppress(InvalidInputError, ValueError, TypeError, KeyError, AttributeError):

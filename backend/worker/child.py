@@ -28,7 +28,7 @@ _LOOK = 1.0  # seconds between two checks of values that change without an event
 
 
 class _Reports:
-    """Sends changes to the service."""
+    """Sends changes of the worker's state to the service."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

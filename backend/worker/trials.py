@@ -28,7 +28,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds after a trial that did not p
 
 
 class RunningTrial:
-    """The process of a trial."""
+    """The running process that projects suspicious entries as a trial."""
 
     def __init__(self, trial: Trial, *, seconds: float) -> None:
         self.trial = trial

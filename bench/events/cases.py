@@ -51,7 +51,10 @@ Act = Callable[[At], object]
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A case. Datasets are named by the last part of their path. `runs` is the number of runs with datasets, `state` their final state."""
+    """A test case.
+
+    Datasets are named by the last part of their path. `runs` is the number of runs with datasets, `state` their final state.
+    """
 
     name: str
     run: Act

@@ -59,7 +59,7 @@ class TpcSuite:
         return SparkTurns(folder, programs, made.tables, layout=self._layout if self._tables else None)
 
     def _layout(self, folder: Path) -> Files:
-        """Make the tables of another format. Servers for it end with this process."""
+        """Write the tables in another format. Servers for the format run until this process ends."""
         kind = str(self._tables)
         server = self._server.enter_context(server_of(kind, folder))
         return LAYOUTS[kind](folder, server)

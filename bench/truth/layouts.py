@@ -31,7 +31,7 @@ _WHOLE_FILES = {"spark.sql.files.maxPartitionBytes": str(1 << 30)}
 
 @dataclass
 class Tables:
-    """The tables: the URI of each by name, and the generator's Parquet file for the URI of each of their files."""
+    """The tables of a layout: the URI of each table by name, and for the URI of each file the generator's Parquet file."""
 
     uris: dict[str, str] = field(default_factory=dict)
     originals: dict[str, Path] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Files:
 
     @property
     def filters_records(self) -> bool:
-        """Whether Spark's reader drops records by pushed filters. A captured scan counts all of them, and so reads more."""
+        """Whether Spark's reader drops records by pushed filters. A captured scan counts these records too."""
         return self._kind in ("json", "csv", "avro")
 
     def __init__(self, folder: Path, kind: str, conf: Mapping[str, str]) -> None:
@@ -78,7 +78,7 @@ class Files:
         """Prepare the writing of an answer. The preparation is not part of the measured time."""
 
     def write(self, frame: DataFrame, name: str) -> str:
-        """Write an answer, and return the URI of its folder. An earlier one of the name is replaced."""
+        """Write an answer, and return the URI of its folder. An earlier answer of the same name is replaced."""
         out = self._folder / name
         shutil.rmtree(out, ignore_errors=True)
         frame.write.format(self._kind).options(**_WRITER.get(self._kind, {})).save(str(out))

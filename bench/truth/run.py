@@ -88,7 +88,7 @@ def _content(head: Mapping[str, Any], found: Sequence[Finding]) -> dict[str, Any
 
 
 def together(found: Sequence[Finding], head: Mapping[str, Any], folder: Path) -> list[Finding]:
-    """Merge these findings with those of other queries in a file of the folder, for the same commit and scale."""
+    """Merge findings with those of other queries in a file of the folder, for the same commit and scale."""
     before = folder / f"{head['suite']}.json"
     known = json.loads(before.read_text(encoding="utf-8")) if before.exists() else {}
     same = all(known.get(name) == head[name] for name in ("commit", "scale"))

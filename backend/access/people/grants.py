@@ -53,10 +53,7 @@ _LONGEST_NAME = 64
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One rule: a person whose `claim` equals or contains `value` has `scopes`, in one tenant.
-
-    `claim` is a path: the name of a claim, then names of members within it.
-    """
+    """A rule that grants `scopes` in one tenant to every person whose `claim` equals or contains `value`."""
 
     claim: tuple[str, ...]
     value: str

@@ -74,7 +74,7 @@ def append(connection: Connection, chain: str, host: str, after: End, lines: Seq
 
 
 def entry_of(line: bytes) -> Entry:
-    """Return the members of a line. A damaged line has none."""
+    """Return the members of a line, or an empty object if the line is damaged."""
     try:
         entry = json.loads(line)
         datetime.fromisoformat(entry["at"])

@@ -13,7 +13,7 @@ FILES = ("weather.csv", "planes.csv", "airlines.csv", "airports.csv", "flights.c
 
 
 def prepare(raw: Path) -> bool:
-    """Copy the raw files into `raw`. Returns False if the files exist already.
+    """Copy the raw input files of the demo into the folder `raw`. Returns False if the files exist already.
 
     Raises:
         MissingExtraError: the package with the data is not installed.

@@ -120,7 +120,10 @@ class LineageRDD:
         return self._to(self._points.at(point.below[place]), lambda: self._backward(point, self._references[0])[place])
 
     def goBackAll(self, branch: int | None = None) -> LineageRDD:  # noqa: N802  # Titian's name
-        """Return the records of a source on which these records depend. `branch` selects one of several sources, from 0."""
+        """Return the records of a source from which these records derive.
+
+        If there are several sources, `branch` is the index of one, from 0.
+        """
         sources = self._points.sources(self._known.operators)
         source = sources[_chosen(branch, [one.name for one in sources])]
         return self._to(source, lambda: self._down_to(source))
@@ -155,7 +158,9 @@ class LineageRDD:
         return here._moved(output, here._root_known, here._up_to_computed_root, ())
 
     def goTo(self, rdd: Any) -> LineageRDD:  # noqa: N802  # as its neighbours
-        """Return the records that depend on these in `rdd`, a later RDD of the same stage. The stage runs again on these records.
+        """Return the records of `rdd` that depend on these records.
+
+        `rdd` is a later RDD of the same stage, which runs again on these records.
 
         Raises:
             InvalidQueryError: the RDD is not of this stage, or does not come after this position.

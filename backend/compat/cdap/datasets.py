@@ -39,7 +39,7 @@ class Rollup(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Relation:
-    """One access. `run` is empty if no run is known."""
+    """An access of a program to a dataset. `run` is empty if no run is known."""
 
     data: str
     program: str

@@ -18,7 +18,7 @@ router = subject_router()
 
 
 class FacetsOf(StrEnum):
-    """The owner of the requested facets."""
+    """The node with the requested facets: the run, or its job."""
 
     RUN = "run"
     JOB = "job"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 
 class Wildcards:
-    """A pattern, in the same case folding as the names. A name matches if any part of it does."""
+    """A search pattern. Case is folded in pattern and names. A name matches if a part of it matches."""
 
     def __init__(self, pattern: str) -> None:
         self._parts = [_finder(part) for part in pattern.split("%") if part]

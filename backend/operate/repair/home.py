@@ -34,7 +34,7 @@ from headwater.errors import ConfigurationError, UnavailableError
 
 
 async def repair(settings: Settings, backup: Path | None = None) -> list[Repair]:
-    """Repair the damaged files, and return one result per file. An intact home has none.
+    """Repair the damaged files of a home, and return one result per damaged file.
 
     Raises:
         ConfigurationError: the folder is not a backup.

@@ -52,7 +52,7 @@ _TOGETHER = {
 
 
 def catalog_faults(root: Path) -> Iterator[Fault]:
-    """Yield differences between the catalog and the stored captures, in both directions. A missing catalog has none."""
+    """Yield differences between the catalog and the stored captures, in both directions. A missing catalog is no fault."""
     path = root / CATALOG
     if not path.exists():
         return

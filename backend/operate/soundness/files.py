@@ -40,7 +40,7 @@ _TABLES = {
 
 
 def quick_faults(settings: Settings) -> Iterator[Fault]:
-    """Yield faults that are found without reading every page twice, for `/readyz`. A file that does not exist yet has none."""
+    """Yield faults that are found without reading each page twice, for `/readyz`. A missing file is no fault."""
     yield from disk_faults(settings.folder)
     yield from key_faults(settings)
     yield from access_faults(settings)

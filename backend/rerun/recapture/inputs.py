@@ -54,7 +54,7 @@ def _check_file(file: Mapping[str, Any], began_ms: int) -> None:
 
 
 def _folders(source: Mapping[str, Any]) -> set[str]:
-    """Return the folders that Spark listed: the files' folders and their parents up to the named path. A named file has none."""
+    """Return the folders that Spark listed: the files' folders and their parents up to the named path. A path of a file lists none."""
     named = {local(str(source["path"]))}
     found: set[str] = set()
     for file in source.get("files") or ():
@@ -85,5 +85,5 @@ def _check_folder(folder: str, began_ms: int) -> None:
 
 
 def local(path: str) -> str:
-    """Remove the scheme from a local path."""
+    """Remove the scheme from the URI of a local path."""
     return "/" + path.removeprefix("file:").lstrip("/")

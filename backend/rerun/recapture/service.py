@@ -72,7 +72,7 @@ class Recaptures:
         self._delivery = delivery
 
     async def plan(self, tenant: str, output: str) -> Plan:
-        """Plan a recapture of a dataset. For a partition, `output` is the id that a dataset at the partition's path would have.
+        """Plan a recapture of a dataset. `output` is the id of a dataset; for a partition, the id is made from the partition's path.
 
         Raises:
             NotFoundError: no known run wrote the dataset.

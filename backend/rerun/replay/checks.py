@@ -38,7 +38,7 @@ def check_unchanged(replay: Replay, sources: DataRoots) -> None:
 
 
 def check_met(replay: Replay) -> None:
-    """Check that the programs really excluded, kept or edited records of every chosen file.
+    """Check that the programs applied the replay to every chosen file: records were really excluded, kept or edited.
 
     Raises:
         UnsupportedError: no program read a file through Spark's file readers (for example, JDBC or Iceberg read it).

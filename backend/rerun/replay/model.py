@@ -46,10 +46,7 @@ class Limits(BaseModel):
 
 
 class Step(BaseModel):
-    """One program to run again. `job` is the id of its pipeline.
-
-    `reads` and `writes` are the datasets that the program reads and writes on the way to the output.
-    """
+    """A program to run again. `job` is the id of its pipeline."""
 
     job: str
     reads: Sequence[str] = ()
@@ -70,7 +67,7 @@ class ShownRow(BaseModel):
 
 
 class ShownDataset(BaseModel):
-    """The first rows of a dataset at a stop. `note` says why there are none."""
+    """The first rows of a dataset at a stop. `note` explains missing rows."""
 
     model_config = ConfigDict(frozen=True)
 

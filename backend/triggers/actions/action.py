@@ -31,10 +31,7 @@ CAUSE = "@cause"  # a definition names the dataset of the cause so
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One execution of an action.
-
-    `key` is the same for all attempts. `facts` fulfilled the condition. `owner` is the name of the trigger's owner.
-    """
+    """An execution of an action."""
 
     key: str
     trigger: str

@@ -1,6 +1,6 @@
-"""Writes causes, and the executions that they order.
+"""Writes causes of triggers, and the executions that they start.
 
-A cause has one execution at most. A cause that was recorded before, or that is in `trigger_past`, is not recorded again.
+A cause starts one execution at most. A cause that is already recorded, or whose digest is in the table `trigger_past`, is skipped.
 """
 
 from __future__ import annotations

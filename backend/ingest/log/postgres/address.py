@@ -43,7 +43,7 @@ _NOT_SO = {*_LOGIN, "3D000", "42501"}
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A database, and the credentials for it."""
+    """The address of a database, with the credentials for it."""
 
     host: str
     port: int
@@ -117,7 +117,7 @@ class Address:
 
     @contextmanager
     def faults(self) -> Iterator[None]:
-        """Convert errors of the driver to Headwater's errors. Only the server's code is kept, because the texts may contain anything."""
+        """Convert errors of the database driver to Headwater's errors. The server's text is dropped, because it may contain anything."""
         from pg8000.exceptions import DatabaseError, InterfaceError
 
         try:
@@ -143,7 +143,7 @@ _SAID = {
 
 
 class Questions:
-    """One connection for single statements, reopened after it broke. Threads may share it; they take turns."""
+    """One connection for single statements. It is reopened after a failure. Threads may share it."""
 
     def __init__(self, address: Address) -> None:
         self._address = address

@@ -14,7 +14,7 @@ from headwater.errors import NotFoundError
 
 
 class Refresh:
-    """With an output, the programs between the source and the output run. Without one, all programs that depend on the source run."""
+    """Runs the programs that depend on a changed source. If the request names an output, only the programs before the output run."""
 
     takes = frozenset({"dataset"})
 

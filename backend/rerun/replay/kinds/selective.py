@@ -13,7 +13,10 @@ _LIMIT = 1_000_000  # limit of traced records; the scans of the replay look them
 
 
 class Selective:
-    """If a trace finds no single records of a dataset, the dataset is read as a whole, and a note says this."""
+    """Runs the pipeline on only the records behind chosen output rows.
+
+    If a trace finds no single records of a dataset, the whole dataset is read, and a note reports this.
+    """
 
     takes = frozenset({"where", "rows"})
 

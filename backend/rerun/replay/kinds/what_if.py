@@ -16,7 +16,10 @@ from headwater.errors import InvalidQueryError
 
 
 class WhatIf:
-    """An edited value keeps the type of its column. Spark casts the new value from text, and the program fails if it cannot."""
+    """Runs the pipeline with edited records, or with another script.
+
+    An edited value keeps the type of its column: Spark casts the new value from text, and the program fails if the cast fails.
+    """
 
     takes = frozenset({"dataset", "where", "rows", "set_values", "patches", "script"})
 
@@ -87,7 +90,7 @@ async def _with_script(request: ReplayRequest, script: Path, sources: Sources) -
 
 
 def _last_writer(upstream: Upstream, output: str) -> str:
-    """Return the application that writes the output. Its script is the one to replace."""
+    """Return the application that writes the output, because its script is replaced."""
     writers = sorted({flow.application for flow in upstream.flows if output in flow.writes})
     if len(writers) != 1:
         raise InvalidQueryError(
