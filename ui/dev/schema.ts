@@ -281,6 +281,8 @@ interface FixtureOptions {
   mutation?: Record<string, unknown>;
 }
 
+const NO_DESCRIPTIONS = { owners: [], stewards: [], tags: [], tagValues: [], terms: [], description: null };
+
 /** Answers GraphQL in the process or behind a server. */
 export function createFixture({ empty = false, large = false, scopes = ['read'], ...more }: FixtureOptions = {}) {
   const nodes = empty ? [] : NODES;
@@ -296,6 +298,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
       typeDefs: SDL,
       resolvers: {
         Query: {
+          versions: () => ({ nodes: [], edges: [], pageInfo: {} }),
           service: () => ({
             version: '0.1.0',
             store: 'sqlite',
@@ -331,9 +334,11 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
           ...mutation,
           ...more.mutation,
         },
-        Edge: { former: () => false },
+        Edge: { former: ({ former }: { former?: boolean }) => former ?? false },
         Node: {
-          containers: ({ id }: WorldNode) => ancestors(id),
+          // A test of one page gives its nodes these parts.
+          containers: ({ id, containers }: WorldNode & { containers?: unknown[] }) => containers ?? ancestors(id),
+          descriptions: ({ descriptions }: { descriptions?: object }) => descriptions ?? NO_DESCRIPTIONS,
           unwritten: () => false,
           children: ({ id }: WorldNode, { kinds, first }: { kinds?: string[]; first: number }) => {
             const found = NODES.filter((each) => each.parent === id && (!kinds || kinds.includes(each.kind)));

@@ -9,6 +9,8 @@ export interface Page<Props> {
   /** The name in the address. */
   name: string;
   title: string;
+  /** Whether the top bar has no link to the page, because it shows one item. */
+  isItem?: true;
   /** A session needs one of these scopes. */
   scopes: readonly string[];
   /** Instruction for a session without these scopes. */
@@ -48,6 +50,22 @@ export const PAGES: readonly Page<PageProps>[] = [
     View: lazy(async () => ({ default: (await import('./components/Workflows/WorkflowsPage')).WorkflowsPage })),
   },
   {
+    name: 'job',
+    title: 'Job',
+    isItem: true,
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/JobPage/JobPage')).JobPage })),
+  },
+  {
+    name: 'run',
+    title: 'Run',
+    isItem: true,
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/RunPage/RunPage')).RunPage })),
+  },
+  {
     name: 'admin',
     title: 'Administration',
     scopes: ['admin', 'audit'],
@@ -57,6 +75,27 @@ export const PAGES: readonly Page<PageProps>[] = [
 ];
 
 export const DATASET_PAGES: readonly Page<DatasetPageProps>[] = [
+  {
+    name: 'columns',
+    title: 'Columns',
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/ColumnsPage/ColumnsPage')).ColumnsPage })),
+  },
+  {
+    name: 'impact',
+    title: 'Impact',
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/ImpactPage/ImpactPage')).ImpactPage })),
+  },
+  {
+    name: 'runs',
+    title: 'Runs',
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/RunsPage/RunsPage')).RunsPage })),
+  },
   {
     name: 'versions',
     title: 'Versions',

@@ -14,6 +14,14 @@ export interface RunFacts {
   ledger: Ledger | undefined;
 }
 
+const STATES: Record<string, ReturnType<typeof stateOf>> = {
+  COMPLETE: { tone: 'good', label: 'complete' },
+  FAIL: { tone: 'bad', label: 'failed' },
+  ABORT: { tone: 'bad', label: 'aborted' },
+  START: { tone: 'accent', label: 'started' },
+  RUNNING: { tone: 'accent', label: 'running' },
+};
+
 export type Health = 'good' | 'reported' | 'partial' | 'failed' | 'running' | 'unknown';
 
 export function runFacts({ id, properties: own, ledger }: Pick<GraphNode, 'id' | 'properties' | 'ledger'>): RunFacts {
@@ -43,6 +51,14 @@ export function healthOf(run: RunFacts | undefined): Health {
   if (run.state !== 'COMPLETE') return 'running';
   if (!run.ledger || run.ledger.status === 'unknown') return 'reported';
   return run.ledger.status === 'complete' ? 'good' : 'partial';
+}
+
+/** The state of a run in words. */
+export function stateOf({ state }: Pick<RunFacts, 'state'>): {
+  tone: 'good' | 'bad' | 'accent' | 'plain';
+  label: string;
+} {
+  return STATES[state] ?? { tone: 'plain', label: 'state not known' };
 }
 
 export function hasFailed({ state }: Pick<RunFacts, 'state'>): boolean {

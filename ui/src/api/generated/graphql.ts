@@ -600,6 +600,47 @@ export type RunWorkflowMutationVariables = Exact<{
 
 export type RunWorkflowMutation = { runWorkflow: { name: string } };
 
+export type DescribedFragment = { descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null } };
+
+export type DatasetHeadQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type DatasetHeadQuery = { node: { id: string, properties: unknown, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null } } | null, versions: { nodes: Array<{ id: string, properties: unknown }> } };
+
+export type JobQueryVariables = Exact<{
+  id: string;
+  first: number;
+}>;
+
+
+export type JobQuery = { node: { id: string, name: string, properties: unknown, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null } } | null, runs: { nodes: Array<{ id: string, properties: unknown, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null }> }, lineage: { edges: Array<{ src: string, dst: string, kind: EdgeKind, former: boolean }> } };
+
+export type WritersQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type WritersQuery = { lineage: { nodes: Array<{ id: string, name: string }>, edges: Array<{ src: string, former: boolean }> } };
+
+export type RunQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RunQuery = { node: { id: string, name: string, properties: unknown, containers: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, children: { nodes: Array<{ id: string, name: string, properties: unknown, children: { total: number, nodes: Array<{ id: string, name: string, properties: unknown }> } }> }, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null } | null, lineage: { edges: Array<{ src: string, dst: string, kind: EdgeKind }> } };
+
+export type ImpactQueryVariables = Exact<{
+  focus: Array<string> | string;
+  direction: Direction;
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type ImpactQuery = { impact: { total: number, beyond: number, reasons: Array<string>, cursor: string | null, rows: Array<{ distance: number, path: Array<string>, owners: Array<string>, lastRun: string | null, updated: string | null, node: { id: string, kind: NodeKind, name: string } }> } };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -765,6 +806,18 @@ export const CauseFactsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"CauseFacts"}) as unknown as TypedDocumentString<CauseFactsFragment, unknown>;
+export const DescribedFragmentDoc = new TypedDocumentString(`
+    fragment Described on Node {
+  descriptions {
+    owners
+    stewards
+    tags
+    tagValues
+    terms
+    description
+  }
+}
+    `, {"fragmentName":"Described"}) as unknown as TypedDocumentString<DescribedFragment, unknown>;
 export const ServiceDocument = new TypedDocumentString(`
     query Service {
   service {
@@ -1691,3 +1744,156 @@ export const RunWorkflowDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<RunWorkflowMutation, RunWorkflowMutationVariables>;
+export const DatasetHeadDocument = new TypedDocumentString(`
+    query DatasetHead($id: ID!) {
+  node(id: $id) {
+    id
+    properties
+    ...Described
+  }
+  versions(dataset: $id, first: 1) {
+    nodes {
+      id
+      properties
+    }
+  }
+}
+    fragment Described on Node {
+  descriptions {
+    owners
+    stewards
+    tags
+    tagValues
+    terms
+    description
+  }
+}`) as unknown as TypedDocumentString<DatasetHeadQuery, DatasetHeadQueryVariables>;
+export const JobDocument = new TypedDocumentString(`
+    query Job($id: ID!, $first: Int!) {
+  node(id: $id) {
+    id
+    name
+    properties
+    ...Described
+  }
+  runs(job: $id, first: $first) {
+    nodes {
+      id
+      properties
+      ...Ledger
+    }
+  }
+  lineage(focus: [$id], direction: BOTH, depth: 1, kinds: [READS, WRITES]) {
+    edges {
+      src
+      dst
+      kind
+      former
+    }
+  }
+}
+    fragment Ledger on Node {
+  ledger {
+    status
+    problems {
+      operator
+      reason
+    }
+    rows
+    bytes
+  }
+}
+fragment Described on Node {
+  descriptions {
+    owners
+    stewards
+    tags
+    tagValues
+    terms
+    description
+  }
+}`) as unknown as TypedDocumentString<JobQuery, JobQueryVariables>;
+export const WritersDocument = new TypedDocumentString(`
+    query Writers($id: ID!) {
+  lineage(focus: [$id], direction: UPSTREAM, depth: 1, kinds: [WRITES]) {
+    nodes {
+      id
+      name
+    }
+    edges {
+      src
+      former
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WritersQuery, WritersQueryVariables>;
+export const RunDocument = new TypedDocumentString(`
+    query Run($id: ID!) {
+  node(id: $id) {
+    id
+    name
+    properties
+    ...Ledger
+    containers {
+      id
+      kind
+      name
+      properties
+    }
+    children(kinds: [STAGE], first: 50) {
+      nodes {
+        id
+        name
+        properties
+        children(kinds: [TASK], first: 100) {
+          nodes {
+            id
+            name
+            properties
+          }
+          total
+        }
+      }
+    }
+  }
+  lineage(focus: [$id], direction: BOTH, depth: 1, kinds: [READS, WRITES]) {
+    edges {
+      src
+      dst
+      kind
+    }
+  }
+}
+    fragment Ledger on Node {
+  ledger {
+    status
+    problems {
+      operator
+      reason
+    }
+    rows
+    bytes
+  }
+}`) as unknown as TypedDocumentString<RunQuery, RunQueryVariables>;
+export const ImpactDocument = new TypedDocumentString(`
+    query Impact($focus: [ID!]!, $direction: Direction!, $first: Int!, $after: String) {
+  impact(focus: $focus, direction: $direction, first: $first, after: $after) {
+    rows {
+      node {
+        id
+        kind
+        name
+      }
+      distance
+      path
+      owners
+      lastRun
+      updated
+    }
+    total
+    beyond
+    reasons
+    cursor
+  }
+}
+    `) as unknown as TypedDocumentString<ImpactQuery, ImpactQueryVariables>;

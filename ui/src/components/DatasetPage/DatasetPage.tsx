@@ -5,6 +5,7 @@ import { HOME } from '../../location/location';
 import { DATASET_PAGES, type DatasetPageProps } from '../../pages';
 import { Badge } from '../Badge/Badge';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
+import { DatasetHead } from '../DatasetHead/DatasetHead';
 import { DatasetRows } from '../DatasetRows/DatasetRows';
 import { DatasetTabs } from '../DatasetTabs/DatasetTabs';
 import { PageView } from '../PageView/PageView';
@@ -32,6 +33,7 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
           </span>
           {pathOf(dataset)}
         </p>
+        <DatasetHead dataset={dataset} />
       </header>
       <DatasetTabs dataset={dataset} location={location} />
       {page ? (

@@ -10,6 +10,7 @@ import { exampleFor } from '../../trace/predicate';
 import type { SortOrder } from '../../trace/sorting';
 import { DatasetFlow } from '../DatasetFlow/DatasetFlow';
 import { FilterBox } from '../FilterBox/FilterBox';
+import { Link } from '../Link/Link';
 import { Note } from '../Note/Note';
 import { RowTable } from '../RowTable/RowTable';
 import styles from './DatasetRows.module.css';
@@ -65,7 +66,8 @@ function Failure({ dataset, hasRows }: { dataset: string; hasRows: boolean }) {
       <p>{run.error ? asSentence(run.error) : 'The run gave no reason.'}</p>
       <p>
         {hasRows && 'The rows below are from an earlier run, or from a part of this run. '}
-        {run.started && `The run started at ${instantText(run.started)}.`}
+        {run.started && `The run started at ${instantText(run.started)}.`}{' '}
+        <Link to={{ ...HOME, page: 'run', item: run.id }}>Open the run</Link>
       </p>
     </Note>
   );

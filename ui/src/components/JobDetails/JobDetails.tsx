@@ -1,6 +1,8 @@
 import { byTime, runFacts } from '../../facts/runs';
 import type { PathHop } from '../../graph/types';
 import { useChildren, useOperations } from '../../hooks/useLineage';
+import { HOME } from '../../location/location';
+import { Link } from '../Link/Link';
 import { ErrorNote } from '../Note/Note';
 import { Operation } from '../Operation/Operation';
 import { PanelSection } from '../PanelSection/PanelSection';
@@ -42,6 +44,9 @@ export function JobDetails({ job, hop }: JobDetailsProps) {
       <PanelSection title={data && data.children.total > SHOWN ? `Latest of ${data.children.total} runs` : 'Runs'}>
         {error && <ErrorNote error={error} />}
         {isPending && <p className={styles.hint}>Loading …</p>}
+        <p>
+          <Link to={{ ...HOME, page: 'job', item: job }}>Open the job</Link>
+        </p>
         {runs.slice(0, SHOWN).map((run) => (
           <RunCard key={run.id} run={run} traced={run.id === hop?.run} />
         ))}

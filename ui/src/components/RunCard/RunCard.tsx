@@ -1,7 +1,9 @@
-import type { Ledger, RunFacts } from '../../facts/runs';
+import { type Ledger, type RunFacts, stateOf } from '../../facts/runs';
 import { bytesText } from '../../facts/size';
 import { ago, duration, instantText } from '../../facts/time';
-import { Badge, type Tone } from '../Badge/Badge';
+import { HOME } from '../../location/location';
+import { Badge } from '../Badge/Badge';
+import { Link } from '../Link/Link';
 import styles from './RunCard.module.css';
 
 interface RunCardProps {
@@ -9,14 +11,6 @@ interface RunCardProps {
   /** Whether the run is on the path of the trace. */
   traced: boolean;
 }
-
-const STATE: Record<string, { tone: Tone; label: string }> = {
-  COMPLETE: { tone: 'good', label: 'complete' },
-  FAIL: { tone: 'bad', label: 'failed' },
-  ABORT: { tone: 'bad', label: 'aborted' },
-  START: { tone: 'accent', label: 'started' },
-  RUNNING: { tone: 'accent', label: 'running' },
-};
 
 const CAPTURED: Record<string, string> = {
   complete: 'every record',
@@ -27,7 +21,7 @@ const CAPTURED: Record<string, string> = {
 
 /** The state of a run, and its ledger: the captured lineage and the missing parts. */
 export function RunCard({ run, traced }: RunCardProps) {
-  const { tone, label } = STATE[run.state] ?? { tone: 'plain', label: 'state not known' };
+  const { tone, label } = stateOf(run);
   const took = run.started && run.ended ? duration(run.started, run.ended) : undefined;
   return (
     <article className={`${styles.run} ${traced ? styles.traced : ''}`}>
@@ -45,12 +39,15 @@ export function RunCard({ run, traced }: RunCardProps) {
       </p>
       {run.error && <p className={styles.error}>{run.error}</p>}
       {run.ledger && <LedgerLines ledger={run.ledger} />}
-      <p className={styles.id}>{run.id.slice('run:'.length)}</p>
+      <p className={styles.id}>
+        <Link to={{ ...HOME, page: 'run', item: run.id }}>{run.id.slice('run:'.length)}</Link>
+      </p>
     </article>
   );
 }
 
-function LedgerLines({ ledger: { status, problems, rows, bytes } }: { ledger: Ledger }) {
+/** What was captured of a run, what is missing, and the cost. */
+export function LedgerLines({ ledger: { status, problems, rows, bytes } }: { ledger: Ledger }) {
   const cost = [rows !== null && `${rows.toLocaleString('en')} associations`, bytes !== null && bytesText(bytes)];
   return (
     <dl className={styles.ledger}>

@@ -33,7 +33,7 @@ export function TopBar({ search }: TopBarProps) {
       <div className={styles.search}>{search && <SearchBox />}</div>
       <div className={styles.status}>
         <ServiceState />
-        {PAGES.filter((page) => isOpenTo(page, scopes)).map(({ name, title }) => (
+        {PAGES.filter((page) => !page.isItem && isOpenTo(page, scopes)).map(({ name, title }) => (
           <Link key={name} to={{ ...HOME, page: name }}>
             {title}
           </Link>

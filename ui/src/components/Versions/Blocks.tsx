@@ -3,9 +3,11 @@ import { type BlockMode, BlocksDocument, type BlocksQuery } from '../../api/gene
 import { keyOf } from '../../api/query';
 import { request } from '../../api/request';
 import { bytesText } from '../../facts/size';
+import { HOME } from '../../location/location';
 import styles from '../../styles/sections.module.css';
 import { Badge, type Tone } from '../Badge/Badge';
 import { Instant } from '../Instant/Instant';
+import { Link } from '../Link/Link';
 import { ErrorNote } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { Table } from '../Table/Table';
@@ -67,7 +69,9 @@ function cellsOf({ sequence, mode, writtenAt, rows, files, bytes, hasRecords, ru
     files?.toLocaleString('en') ?? 'unknown',
     bytes === null ? 'unknown' : bytesText(bytes),
     hasRecords ? 'records' : 'dataset only',
-    <code key="run" title={run}>{`…${run.slice(-6)}`}</code>,
+    <Link key="run" to={{ ...HOME, page: 'run', item: run }} title={run}>
+      {`…${run.slice(-6)}`}
+    </Link>,
     snapshot,
   ];
 }

@@ -2,9 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { ConsumersDocument, type ConsumersQuery, type ConsumptionMode } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
 import { jobTitle } from '../../graph/names';
+import { HOME } from '../../location/location';
 import styles from '../../styles/sections.module.css';
 import { Badge } from '../Badge/Badge';
 import { Instant } from '../Instant/Instant';
+import { Link } from '../Link/Link';
 import { ErrorNote } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { Table } from '../Table/Table';
@@ -42,9 +44,9 @@ export function Consumers({ dataset }: { dataset: string }) {
 
 function cellsOf({ job, mode, cursor, isInferred, unreadBlocks, unreadRows, unreadSince }: Consumer) {
   return [
-    <span key="job" title={job.name}>
+    <Link key="job" to={{ ...HOME, page: 'job', item: job.id }} title={job.name}>
       {jobTitle(job.name)}
-    </span>,
+    </Link>,
     MODE[mode],
     cursor === null ? (
       'no completed run'

@@ -1,0 +1,34 @@
+import { useQuery } from '@tanstack/react-query';
+import { DatasetHeadDocument } from '../../api/generated/graphql';
+import { queryOf } from '../../api/query';
+import { sizesOf } from '../../facts/datasets';
+import { properties, text } from '../../facts/read';
+import { bytesText } from '../../facts/size';
+import { Descriptions } from '../Descriptions/Descriptions';
+import { Instant } from '../Instant/Instant';
+import styles from './DatasetHead.module.css';
+
+/** Below the name of a dataset: its last version, and what people and tools state of it. */
+export function DatasetHead({ dataset }: { dataset: string }) {
+  const { data } = useQuery(queryOf(DatasetHeadDocument, { id: dataset }));
+  if (!data?.node) return null;
+  const version = properties(data.versions.nodes[0]?.properties);
+  const { rows, bytes, files } = sizesOf(version);
+  const when = text(version.writtenAt);
+  const sizes = [
+    rows !== undefined && `${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'}`,
+    bytes !== undefined && bytesText(bytes),
+    files !== undefined && `${files.toLocaleString('en')} ${files === 1 ? 'file' : 'files'}`,
+  ].filter(Boolean);
+  return (
+    <>
+      {when && (
+        <p className={styles.version}>
+          Last written <Instant at={when} relative />
+          {sizes.length > 0 && `: ${sizes.join(', ')}`}
+        </p>
+      )}
+      <Descriptions descriptions={data.node.descriptions} />
+    </>
+  );
+}
