@@ -153,6 +153,39 @@ test('the address names the run that wrote the record, and the link with this ru
   expect(screen.getByText('As of 2026-11-28 14:10:01 UTC.')).toBeVisible();
 });
 
+test('a trace is saved as CSV and as JSON, with its question and address', async () => {
+  const user = userEvent.setup();
+  const files: { name: string; blob: Blob }[] = [];
+  Object.assign(URL, {
+    createObjectURL: (blob: Blob) => files.push({ name: '', blob }) && 'blob:',
+    revokeObjectURL: () => {},
+  });
+  renderPage(traceOf(1, 'max_wind_mph'));
+  await sentence();
+  for (const kind of [/^Records as CSV/, /^Answer as JSON/]) {
+    const button = screen.getByRole('button', { name: 'Export' });
+    await user.click(button);
+    await user.click(screen.getByRole('button', { name: kind }));
+    expect(button).toHaveFocus();
+  }
+  const [csv, json] = await Promise.all(files.map(({ blob }) => readText(blob)));
+  expect(csv).toMatch(/^dataset,grain,file,row \(from 0\),line \(from 1\),/);
+  expect(csv).toContain('1048.36058');
+  const { at, address, question, answer } = JSON.parse(json ?? '');
+  expect(Number.isNaN(Date.parse(at))).toBe(false);
+  expect(address).toContain('column=max_wind_mph');
+  expect(question).toMatchObject({ semantics: 'WITNESS', column: 'max_wind_mph' });
+  expect(answer).toMatchObject({ exact: true, total: 1, incomplete: [] });
+});
+
+function readText(blob: Blob): Promise<string> {
+  return new Promise((resolve) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.readAsText(blob);
+  });
+}
+
 /** The variables of all requests with a question. */
 function asksOf(fetch: ReturnType<typeof renderPage>['fetch'], operation: string) {
   const calls = fetch.mock.calls.filter(([, init]) => String(init?.body).includes(`query ${operation}(`));

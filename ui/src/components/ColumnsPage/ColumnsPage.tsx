@@ -33,7 +33,7 @@ export function ColumnsPage({ dataset }: DatasetPageProps) {
                 name,
                 <code key="type">{type}</code>,
                 description,
-                <span key="lineage" className={styles.actions}>
+                <span key="lineage" className={styles.inline}>
                   <button
                     type="button"
                     aria-expanded={column === name}

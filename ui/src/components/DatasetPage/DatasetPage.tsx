@@ -31,7 +31,7 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
           <span className={styles.namespace} title="Namespace: the system that stores the dataset">
             {namespaceOf(dataset)}
           </span>
-          {pathOf(dataset)}
+          {pathOf(dataset) !== name && pathOf(dataset)}
         </p>
         <DatasetHead dataset={dataset} />
       </header>

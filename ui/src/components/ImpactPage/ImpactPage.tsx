@@ -9,6 +9,7 @@ import { jobTitleOf, titleOf } from '../../graph/names';
 import { HOME } from '../../location/location';
 import type { DatasetPageProps } from '../../pages';
 import styles from '../../styles/sections.module.css';
+import { ExportMenu } from '../ExportMenu/ExportMenu';
 import { Instant } from '../Instant/Instant';
 import { Link } from '../Link/Link';
 import { ErrorNote, Note } from '../Note/Note';
@@ -75,9 +76,16 @@ export function ImpactPage({ dataset }: DatasetPageProps) {
               onChange={(event) => setText(event.target.value)}
             />
           </label>
-          <button type="button" disabled={rows.length === 0} onClick={() => saveCsv(dataset, direction, rows)}>
-            Save as CSV
-          </button>
+          <ExportMenu
+            kinds={[
+              {
+                label: 'List as CSV',
+                hint: `${rows.length.toLocaleString('en')} rows with ids, owners, last runs and paths`,
+                save: () => saveCsv(dataset, direction, rows),
+              },
+              { label: 'Report', hint: 'To print or to save as PDF', save: () => print() },
+            ]}
+          />
         </div>
         {error && <ErrorNote error={error} onRetry={() => refetch()} />}
         {isPending && <Skeleton label="Loading the impact" rows={6} />}

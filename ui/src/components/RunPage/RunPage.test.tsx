@@ -94,7 +94,8 @@ test('the impact of a dataset is a list that can be saved as CSV', async () => {
   expect(screen.getByText('At least 3 more nodes are further away.')).toBeVisible();
   const blobs: Blob[] = [];
   Object.assign(URL, { createObjectURL: (blob: Blob) => blobs.push(blob) && 'blob:', revokeObjectURL: () => {} });
-  await user.click(screen.getByRole('button', { name: 'Save as CSV' }));
+  await user.click(screen.getByRole('button', { name: 'Export' }));
+  await user.click(screen.getByRole('button', { name: /^List as CSV/ }));
   const text = await new Promise((resolve) => {
     const reader = new FileReader();
     reader.onload = () => resolve(reader.result);

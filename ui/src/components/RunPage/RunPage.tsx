@@ -94,7 +94,7 @@ function Details({ node, edges }: { node: Run; edges: RunQuery['lineage']['edges
       {spans.length > 0 && (
         <section className={styles.section} aria-labelledby="timeline">
           <h2 id="timeline">Stages and tasks</h2>
-          <p className={styles.lead}>A task that takes much longer than the others of its stage has too much data.</p>
+          <p className={styles.lead}>A slow task takes more than three times as long as the middle one of its stage.</p>
           <Timeline label="Stages and tasks over time" spans={spans} />
         </section>
       )}

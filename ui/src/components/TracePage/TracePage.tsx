@@ -29,6 +29,7 @@ import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
 import { SharePanel } from '../SharePanel/SharePanel';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { type TraceChange, TraceControls } from '../TraceControls/TraceControls';
+import { TraceExport } from '../TraceExport/TraceExport';
 import { TraceHead, TraceHeadSkeleton } from '../TraceHead/TraceHead';
 import styles from './TracePage.module.css';
 
@@ -76,6 +77,7 @@ export function TracePage({ location, record }: TracePageProps) {
         targets={targets}
         onChange={(change) => navigate(changed(location, change))}
       >
+        {trace && data && !isLoading && <TraceExport trace={trace} question={data.question} place={place} />}
         {trace && <SharePanel location={location} record={record} dataset={path} to={target.to && pathOf(target.to)} />}
       </TraceControls>
       {error && (
