@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from headwater.backend.cli.answers import open_answers
+from headwater.backend.cli.display_names import shown_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
 from headwater.graph.model import NodeKind
@@ -95,9 +96,10 @@ def _tell(found: dict[str, Any]) -> None:
 def _row(hit: dict[str, Any], is_table: bool) -> dict[str, Any]:
     node = hit["node"]
     about = node["descriptions"]
+    name = shown_name(node["kind"], node["name"], node["id"]) if is_table else node["name"]
     text = about["description"] or ""
     return {
-        "id": node["id"], "kind": node["kind"].lower(), "name": node["name"], "namespace": hit["namespace"], "state": hit["state"],
+        "id": node["id"], "kind": node["kind"].lower(), "name": name, "namespace": hit["namespace"], "state": hit["state"],
         "owners": ", ".join(about["owners"]), "tags": ", ".join(about["tags"]), "terms": ", ".join(about["terms"]),
         "description": f"{text[:_LONGEST]}…" if is_table and len(text) > _LONGEST else text, "score": hit["score"],
         "matched": ", ".join(hit["matched"]),

@@ -9,6 +9,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from headwater.backend.cli.main import app
+from headwater.backend.cli.search import _row
 
 REPORT = "dataset:file:/data/out/report"
 
@@ -28,6 +29,14 @@ def test_words_find_a_dataset_with_a_typing_error(lived_in: Path) -> None:
     first = rows(lived_in, "out", "reprot", "--kind", "dataset")[0]
     assert (first["id"], first["kind"], first["namespace"], first["state"]) == (REPORT, "dataset", "file", "COMPLETE")
     assert "/data/out/report" in run(lived_in, "report")
+
+
+def test_a_column_is_shown_with_its_dataset() -> None:
+    column = {"id": "column:file:/data/out/report:wind", "kind": "COLUMN", "name": "wind"}
+    hit = {"node": {**column, "descriptions": {"description": "", "owners": [], "tags": [], "terms": []}}, "namespace": "file"}
+    hit |= {"state": None, "score": 1.0, "matched": []}
+    assert _row(hit, is_table=True)["name"] == "/data/out/report wind"
+    assert _row(hit, is_table=False)["name"] == "wind"
 
 
 def test_without_words_everything_of_a_kind_is_listed(lived_in: Path) -> None:
