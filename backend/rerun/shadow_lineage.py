@@ -6,7 +6,7 @@ lineage. The name of the shadow is unique. Removing it from a path gives the rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,25 +26,32 @@ class MakeDelivery(Protocol):
     def __call__(self) -> Delivery: ...
 
 
-def deliver_lineage(home: Path, shadow: Path, modes: Mapping[str, str], make_delivery: MakeDelivery, *, merges: bool = False) -> list[str]:
+def deliver_lineage(
+    home: Path, shadow: Path, modes: Mapping[str, str], make_delivery: MakeDelivery, *, merges: bool = False,
+    note_outputs: Callable[[Sequence[str]], None] = lambda _: None,
+) -> list[str]:  # fmt: skip
     """Deliver the spooled lineage of a committed run, and return why parts were refused. Can be repeated after a crash.
 
     `modes` has the mode of the new block of each dataset, by the dataset's path. `merges`: the blocks contain the records of the blocks
-    before them, and no others.
+    before them, and no others. `note_outputs` is called with the names of the outputs of each event, before the event is delivered.
 
     Raises:
         UnavailableError: the log does not answer. Undelivered lineage stays in the spool.
     """
     if not applications(home / "spool"):
         return []
-    return deliver_leftovers(home / "spool", _BlockDelivery(make_delivery(), shadow, modes, merges=merges), patience=10.0).refused
+    delivery = _BlockDelivery(make_delivery(), shadow, modes, note_outputs, merges=merges)
+    return deliver_leftovers(home / "spool", delivery, patience=10.0).refused
 
 
 class _BlockDelivery:
     """Delivers items after removing the shadow's name from their texts and adding the modes of blocks."""
 
-    def __init__(self, delivery: Delivery, shadow: Path, modes: Mapping[str, str], *, merges: bool) -> None:
+    def __init__(
+        self, delivery: Delivery, shadow: Path, modes: Mapping[str, str], note_outputs: Callable[[Sequence[str]], None], *, merges: bool
+    ) -> None:
         self._delivery = delivery
+        self._note_outputs = note_outputs
         self._modes = modes
         self._sink = {"merges": True} if merges else {}
         self._names = (f"{shadow.name}/", f"{shadow.name}%2F")
@@ -52,6 +59,8 @@ class _BlockDelivery:
     def send(self, item: Item, folder: SpoolFolder) -> None:
         body = _with_files(item, folder) if item.kind is ItemKind.CAPTURE else item.body
         body = _map_texts(body, self._place)
+        if item.kind is ItemKind.EVENT:
+            self._note_outputs([_dataset_name(output) for output in body.get("outputs") or ()])
         self._delivery.send(replace(item, body=self._with_modes(body, item.kind)), folder)
 
     def _with_modes(self, body: dict[str, Any], kind: ItemKind) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from headwater.backend.workflows.channel_folders import refuse_unreadable_name
 from headwater.backend.workflows.ledger import Ledger
 from headwater.backend.workflows.model import Workflow
 from headwater.backend.workflows.programs import find_program
@@ -52,6 +53,11 @@ def home_problems(workflow: Workflow, registry: Registry, ledger: Ledger, may_us
     written = workflow.written
     for channel in workflow.channels.values():
         place, path = f"channels.{channel.name}", str(channel.path)
+        try:
+            refuse_unreadable_name(path)
+        except InvalidInputError as error:
+            yield InvalidInputError(f"The path of the channel {channel.name}: {error.message}", field=place, hint=error.hint)
+            continue
         if _UNSAFE.search(path) or f"/{PREFIX}" in path:
             yield InvalidInputError(
                 f"The path {path!r} of the channel {channel.name} has a character that Spark reads as a part of a pattern or a list.",

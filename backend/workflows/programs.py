@@ -20,13 +20,13 @@ from headwater.backend.rerun.replay.invocations import check
 from headwater.backend.rerun.replay.model import Invocation
 from headwater.backend.rerun.replay.runner import KEPT_VARIABLES
 from headwater.backend.workflows.model import Form, Parameter, Task
+from headwater.backend.workflows.stragglers import PATIENCE, RUN_VARIABLE, is_of_run, name_of, wait_for_stragglers
 from headwater.errors import HeadwaterError, UnsupportedError
 from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.replay import VARIABLE, ReplayOrder
 
 _MOST_BYTES = 120_000  # limit of one argument or variable; Linux allows 131,072
 _POLL = 1.0
-RUN_VARIABLE = "HEADWATER_WORKFLOW_RUN"  # the id of the run, in the environment of its program and of all processes that it starts
 
 
 class TaskFailedError(HeadwaterError):
@@ -122,7 +122,7 @@ def run_program(
     The program and its children are killed when `stop` returns a reason, and when this process is interrupted.
 
     Raises:
-        TaskFailedError: the program failed, or was stopped.
+        TaskFailedError: the program failed, was stopped, or left a process behind.
     """
     environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     environment |= {name: value for name, value in invocation.environment.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))}
@@ -149,12 +149,28 @@ def run_program(
         finally:
             if process.poll() is None:
                 kill_process(process.pid)
+            left = _end_stragglers(places, PATIENCE if process.returncode == 0 else 0.0)
     if reason is not None:
         raise TaskFailedError(reason, hint="Nothing was committed.")
     if process.returncode:
         tail = places.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-8:]
         story = "\n  ".join([f"{Path(invocation.script).name} ended with exit code {process.returncode}:", *tail])
         raise TaskFailedError(story, hint=f"Nothing was committed. The whole log is {places.log}.")
+    if left:
+        raise TaskFailedError(
+            f"{Path(invocation.script).name} ended, and a process that may still write its output did not: {left[0]}.",
+            hint="Nothing was committed. Let the program wait for the processes that it starts.",
+        )
+
+
+def _end_stragglers(places: Places, patience: float) -> list[str]:
+    """Wait for processes that a program left behind, and kill those that it started. Returns descriptions of the processes."""
+    run = places.folder.name
+    found = [(process, name_of(process)) for process in wait_for_stragglers(run, places.shadow, patience)]
+    for process, _ in found:
+        if is_of_run(process, run):
+            kill_process(process)
+    return [name for _, name in found]
 
 
 def captured_variables(task: Task, invocation: Invocation, places: Places, parent: Mapping[str, str]) -> dict[str, str]:

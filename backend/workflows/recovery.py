@@ -12,12 +12,15 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from headwater.backend.rerun.shadow_lineage import MakeDelivery, deliver_lineage
 from headwater.backend.workflows.ledger import Ledger, MoveKind, Run, RunState
-from headwater.backend.workflows.programs import RUN_VARIABLE, kill_process
+from headwater.backend.workflows.programs import kill_process
+from headwater.backend.workflows.report import note_outputs, spool_report
 from headwater.backend.workflows.shadow import make_move, remove_shadow
+from headwater.backend.workflows.stragglers import find_stragglers, is_of_run
 from headwater.errors import UnavailableError
 
 _POLL = 0.02  # seconds
@@ -53,8 +56,17 @@ def finish_run(ledger: Ledger, run: Run, folder: Path, make_delivery: MakeDelive
         ledger.complete(run.id)
     if run.state in (RunState.COMMITTED, RunState.COMPLETE):
         try:
-            refused = deliver_lineage(folder / "home", Path(run.shadow), ledger.modes_of_run(run.id), make_delivery)
+            deliver = partial(
+                deliver_lineage, folder / "home", Path(run.shadow), ledger.modes_of_run(run.id), make_delivery,
+                note_outputs=partial(note_outputs, folder),
+            )  # fmt: skip
+            refused = deliver()
+            unreported = spool_report(folder)
+            refused += deliver() if unreported else []
             warnings = [f"Lineage of {run.task} was refused: {reason}" for reason in refused]
+            warnings += [
+                f"The program of {run.task} reported no lineage of {name}. The block has lineage by dataset only." for name in unreported
+            ]
         except UnavailableError as error:
             return [f"The lineage of {run.task} waits for the next run of the workflow: {error}"]
     before = [ledger.earlier_exchange(run, move.channel) for move in moves if move.kind is MoveKind.EXCHANGE]
@@ -97,6 +109,9 @@ def _end_program(run: Run, folder: Path) -> None:
             time.sleep(_POLL)
     finally:
         os.close(holding)
+    for process in find_stragglers(run.id, Path(run.shadow)):  # a detached process may have closed the folder
+        if is_of_run(process, run.id):
+            kill_process(process)
 
 
 def _is_free(holding: int) -> bool:
@@ -109,13 +124,13 @@ def _is_free(holding: int) -> bool:
 
 def _programs_of(run: str, folder: Path) -> list[int]:
     """Return the processes of a run's program that have the folder of the run open. Their environment has the id of the run."""
-    real, mark = os.path.realpath(folder), f"{RUN_VARIABLE}={run}".encode()
+    real = os.path.realpath(folder)
     found = []
     for place in Path("/proc").glob("[0-9]*/fd"):
         process = int(place.parent.name)
         with suppress(OSError):  # the process has ended, or is another user's
             is_holder = process != os.getpid() and any(str(file.readlink()) == real for file in place.iterdir())
-            if is_holder and mark in (place.parent / "environ").read_bytes().split(b"\0"):
+            if is_holder and is_of_run(process, run):
                 found.append(process)
     return found
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from headwater.backend.rerun.replay.exchange import exchange_folders
+from headwater.backend.workflows.channel_folders import open_folder, refuse_link, refuse_unreadable_name
 from headwater.backend.workflows.ledger import Move, MoveKind
 from headwater.backend.workflows.model import Production
 from headwater.backend.workflows.sources import FileStates
@@ -24,6 +25,7 @@ from headwater.errors import HeadwaterError, InvalidInputError, SourceChangedErr
 from headwater.graph.records.atomic_files import sync
 
 PREFIX = ".headwater-"
+_HAS_PROC = Path("/proc/self/fd").is_dir()
 
 
 def block_name(sequence: int) -> str:
@@ -53,12 +55,14 @@ def read_output(shadow: Path, channel: Path, sequence: int) -> FileStates:
         HeadwaterError: the program did not write the block, or wrote entries that are neither files nor folders.
     """
     folder = in_shadow(shadow, channel) / block_name(sequence)
-    if not folder.is_dir() or folder.is_symlink():
+    refuse_link(folder)
+    if not folder.is_dir():
         raise HeadwaterError(f"The program did not write its output for {channel}.", hint="It has to write a folder at the path it gets.")
     found: dict[str, tuple[int, int]] = {}
     for here, folders, files in os.walk(folder):
         for name in (*folders, *files):
             path = Path(here) / name
+            refuse_unreadable_name(str(path))
             status = path.lstat()
             if stat.S_ISREG(status.st_mode):
                 found[str(path.relative_to(folder.parent))] = (status.st_size, status.st_mtime_ns)
@@ -93,8 +97,9 @@ def plan_move(shadow: Path, channel: Path, name: str, sequence: int, mode: Produ
     """Return the move that puts a block into its channel. `known` are the numbers of the blocks in the channel.
 
     Raises:
-        SourceChangedError: the channel contains files that are not from the workflow.
+        SourceChangedError: the channel contains files that are not from the workflow, or is a link by now.
     """
+    refuse_link(channel)
     visible = {entry.name for entry in channel.iterdir() if not entry.name.startswith((".", "_"))} if channel.exists() else set()
     if other := sorted(visible - {block_name(number) for number in known}):
         raise SourceChangedError(
@@ -123,16 +128,22 @@ def make_move(move: Move, sequence: int) -> None:
 
     Raises:
         OSError: the file system refuses.
+        SourceChangedError: a folder is a link by now. The move can be made when the folder is back.
     """
     source, target = Path(move.source), Path(move.target)
     if move.kind is MoveKind.EXCHANGE:
+        refuse_link(target)
         if not (target / block_name(sequence)).exists():
             shutil.copymode(target, source)
             exchange_folders(source, target)
-    elif not target.exists():
+    else:
+        refuse_link(target.parent)
         target.parent.mkdir(parents=True, exist_ok=True)
-        sync(target.parent.parent)
-        source.rename(target)
+        with open_folder(target.parent) as channel:
+            if target.name not in os.listdir(channel):  # noqa: PTH208 - of a descriptor
+                sync(target.parent.parent)
+                refuse_link(source)
+                source.rename(f"/proc/self/fd/{channel}/{target.name}" if _HAS_PROC else target)
     sync(target.parent)
     sync(source.parent)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from headwater.backend.workflows.channel_folders import refuse_link, refuse_unreadable_name
 from headwater.backend.workflows.model import Production
 from headwater.errors import InvalidInputError, SourceUnavailableError
 
@@ -43,6 +44,7 @@ def find_new_block(folder: Path, known: FileStates, read: FileStates | None = No
         if not known:
             return None, False
         raise SourceUnavailableError(f"The folder {folder} of a source is gone.", hint="Put it back, or mount it.")
+    refuse_link(folder)
     now = dict(list_files(folder))
     if known.items() <= now.items():
         arrived = dict(now.items() - known.items())
@@ -57,7 +59,7 @@ def list_files(folder: Path) -> Iterator[tuple[str, FileState]]:
     """Yield the data files below a folder with their paths in it.
 
     Raises:
-        InvalidInputError: an entry is a link or not a regular file, or Spark would treat its name as a pattern.
+        InvalidInputError: an entry is a link or not a regular file, its name is not UTF-8, or Spark would treat it as a pattern.
     """
     for here, folders, files in os.walk(folder, onerror=_fail):
         folders[:] = sorted(name for name in folders if not _is_hidden(name))
@@ -65,6 +67,7 @@ def list_files(folder: Path) -> Iterator[tuple[str, FileState]]:
             path = Path(here) / name
             if _is_hidden(name):
                 continue
+            refuse_unreadable_name(str(path))
             if _PATTERN.search(name):
                 raise InvalidInputError(f"{str(path)!r} has a character in its name that makes it a pattern.", hint="Rename it.")
             status = path.lstat()

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headwater.backend.rerun.replay.model import Invocation
+from headwater.backend.workflows.channel_folders import refuse_link
 from headwater.backend.workflows.ledger import Ledger, Run
 from headwater.backend.workflows.model import Parameter, Production, Task, Workflow
 from headwater.backend.workflows.plan import Reading, TaskPlan, plan_task
 from headwater.backend.workflows.programs import Places, bind_parameters, captured_variables, find_program, run_program, time_limit
+from headwater.backend.workflows.report import write_report
 from headwater.backend.workflows.shadow import (
     block_name,
     in_shadow,
@@ -73,6 +75,9 @@ class TaskRun:
         run_program(invocation, places, arguments, variables, holding=holding, stop=time_limit(self.task.seconds))
         self._check_blocks()
         self._register_parameters(registry, invocation, places)
+        if self.task.capture != "off":
+            read = [self.workflow.channels[each.input.channel].path for each in self.planned.readings if each.sequences]
+            write_report(folder, run, self.task, parent, dict.fromkeys(read), outputs.values())
         self._commit(run, places.shadow)
 
     def _commit(self, run: Run, shadow: Path) -> None:
@@ -123,6 +128,8 @@ class TaskRun:
     def _check_blocks(self) -> None:
         for reading in self.planned.readings:
             folder = self.workflow.channels[reading.input.channel].path
+            if folder.exists():
+                refuse_link(folder)
             for name, state in self._files(reading.input.channel, reading.sequences).items():
                 path = folder / name
                 try:

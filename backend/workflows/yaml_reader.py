@@ -5,11 +5,13 @@ Untrusted people may write the file. Reading it therefore never runs code, and n
 
 from __future__ import annotations
 
+import errno
 import re
 from pathlib import Path
 from typing import Any, ClassVar
 
 from headwater.errors import InvalidInputError, MissingExtraError
+from headwater.graph.storage.open_files import read_small_file
 
 MOST_BYTES = 256 * 1024
 _MOST_DEPTH = 20
@@ -23,13 +25,11 @@ def read_document(path: Path) -> tuple[str, dict[str, Any]]:
         InvalidInputError: the file does not exist, or is not plain YAML.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        data = read_small_file(path, MOST_BYTES)
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror}."
-        raise InvalidInputError(message, field="FILE", hint="Name the YAML file of a workflow.") from None
-    if len(data) > MOST_BYTES:
-        raise InvalidInputError(f"{path} is larger than {MOST_BYTES:,} bytes.", field="FILE", hint="Divide the workflow.")
+        hint = "Divide the workflow." if error.errno == errno.EFBIG else "Name the YAML file of a workflow."
+        raise InvalidInputError(message, field="FILE", hint=hint) from None
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,22 @@ async def test_triggers_that_wait_for_each_other_are_refused(home: TriggeredHome
     workflow = lab.workflows.apply(lab.write({**flow, "triggers": rules}))
     with pytest.raises(InvalidInputError, match="would fire itself"):
         await apply_rules(home.triggers, "default", workflow, HOME)
+
+
+async def test_a_rule_fires_for_the_block_of_a_program_of_plain_python(home: TriggeredHome, tmp_path: Path) -> None:
+    lab = Laboratory(tmp_path)  # no script is named like a module of Python
+    lab.workflows = home.workspace.workflows()
+    lab.register("plain")
+    tasks = {
+        "first": {**task("plain", [{"channel": "raw", "mode": "new"}], "one"), "capture": "coarse"},
+        "second": task("plain", [{"channel": "one", "mode": "new"}], "two"),
+    }
+    rules = {"arrival": {"on": "one", "run": ["second"]}}
+    flow = {"workflow": "flow", "channels": channels("raw", "one", "two"), "tasks": tasks, "triggers": rules}
+    await apply_rules(home.triggers, "default", lab.workflows.apply(lab.write(flow)), HOME)
+    lab.add("raw", "1.txt", "a")
+    await asyncio.to_thread(lab.workflows.run, "flow", tasks=["first"])
+    (entry,) = await home.ended(await home.triggers.get("default", "flow.arrival"), 1)
+    assert entry.execution is not None
+    assert (entry.execution.result, entry.execution.error) == ("ran second", None)
+    assert lab.lines("two") == ["new new a"]

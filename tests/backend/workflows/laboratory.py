@@ -11,13 +11,15 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from headwater.backend.workflows import TaskResult, Workflows, recovery, shadow, task_run
 from headwater.backend.workflows.ledger import Ledger
 from headwater.graph.records import DataRoots
+from headwater.spark_listener.delivery.leftovers import Delivery
 from headwater.spark_listener.invocation import script_sha256
 from headwater.spark_listener.registry import Program, Registry
+from headwater.spark_listener.spool import Item, SpoolFolder
 
 # Writes each line of its inputs with the names of the inputs before it. A line with `fail` ends it, after the output is written.
 PROGRAM = """\
@@ -56,10 +58,15 @@ class Laboratory:
         for each in (self.home, self.data, self.scripts):
             each.mkdir(parents=True, exist_ok=True)
         self.registry = Registry(self.home)
+        self.events: list[Mapping[str, Any]] = []
         self.workflows = Workflows(
-            self.home / "workflows", self.home / "workflows.db", self.registry, DataRoots.of([self.data], never=[self.home]), _no_delivery,
+            self.home / "workflows", self.home / "workflows.db", self.registry, DataRoots.of([self.data], never=[self.home]), self.delivery,
             has_roots=True,
         )  # fmt: skip
+
+    def delivery(self) -> Delivery:
+        """Return a delivery that keeps the events of runs in `events`."""
+        return _Kept(self.events)
 
     def register(
         self, job: str, text: str = PROGRAM, *, arguments: tuple[str, ...] = (), environment: Mapping[str, str] | None = None
@@ -162,5 +169,9 @@ def _count_steps(last: int) -> None:
         wrap(place, name)
 
 
-def _no_delivery() -> NoReturn:
-    raise AssertionError("These programs have no lineage.")
+class _Kept:
+    def __init__(self, events: list[Mapping[str, Any]]) -> None:
+        self._events = events
+
+    def send(self, item: Item, folder: SpoolFolder) -> None:
+        self._events.append(item.body)

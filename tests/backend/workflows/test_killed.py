@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.backend.workflows.programs import RUN_VARIABLE
+from headwater.backend.workflows.stragglers import RUN_VARIABLE
 from tests.backend.workflows.laboratory import PROGRAM, Laboratory, channels, run_and_die, task
 
 # `one` gets a block, `two` is replaced, `three` starts over.

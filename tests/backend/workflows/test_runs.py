@@ -313,3 +313,51 @@ Registry(Path(os.environ["HEADWATER_HOME"])).register(
     other = lab.registry.program("0190a6f2-0000-7000-8000-00000000000b", "default", "known")
     assert other is not None
     assert other.argv == [str(script), "--all"]
+
+
+@pytest.mark.parametrize("outputs", [["one"], ["one", "two"]])
+def test_a_program_without_lineage_of_its_own_is_reported_by_headwater(tmp_path: Path, outputs: list[str]) -> None:
+    lab = Laboratory(tmp_path)  # no script is named like a module of Python
+    lab.register("plain", PROGRAM + '\nif "TWO" in os.environ:\n    pathlib.Path(os.environ["TWO"]).mkdir()\n')
+    first = {**task("plain", [NEW], "one"), "capture": "coarse"}
+    first["outputs"] += [{"channel": name, "mode": "base", "variable": name.upper()} for name in outputs[1:]]
+    lab.apply(_flow(first=first))
+    for number in (1, 2):
+        lab.add("raw", f"{number}.txt", "a")
+        lab.run()
+    assert lab.workflows.warnings == [
+        f"The program of first reported no lineage of {lab.data / name}. The block has lineage by dataset only." for name in outputs
+    ]
+    (start, end) = lab.events[-2:]
+    assert (len(lab.events), start["eventType"], end["eventType"], start["run"] == end["run"]) == (4, "START", "COMPLETE", True)
+    assert end["job"] == {"namespace": "default", "name": "plain"}
+    assert [each["name"] for each in end["inputs"]] == [str(lab.data / "raw")]
+    modes = {each["name"]: each["facets"]["headwater_block"]["mode"] for each in end["outputs"]}
+    assert modes == {str(lab.data / name): mode for name, mode in zip(outputs, ("delta", "base"), strict=False)}
+    assert end["run"]["facets"]["parent"]["job"]["name"] == "flow"
+
+
+def test_of_a_program_with_lineage_of_its_own_only_the_rest_is_reported(tmp_path: Path) -> None:
+    """The program reports one of its outputs, as Spark does, through the spool of its home."""
+    lab = Laboratory(tmp_path)
+    text = """
+import json, os, pathlib, uuid
+from headwater.spark_listener.spool import SpoolFolder
+own = SpoolFolder.create(pathlib.Path(os.environ["HEADWATER_HOME"]) / "spool", "app", limit=1 << 20)
+event = {"eventType": "COMPLETE", "eventTime": "2026-01-01T00:00:00Z", "producer": "tests", "job": {"namespace": "n", "name": "own"},
+         "run": {"runId": str(uuid.uuid4())}, "outputs": [{"namespace": "file", "name": os.environ["OUT"]}]}
+own.event(event)
+own.close()
+pathlib.Path(os.environ["TWO"]).mkdir()
+"""
+    lab.register("partly", PROGRAM + text)
+    one, two = ({"channel": name, "mode": "delta", "variable": variable} for name, variable in (("one", "OUT"), ("two", "TWO")))
+    first = {"program": "partly", "capture": "coarse", "inputs": [{**NEW, "variable": "NEW"}], "outputs": [one, two]}
+    lab.apply(_flow(first=first))
+    lab.add("raw", "1.txt", "a")
+    assert lab.run()["first"].error is None
+    assert [(event["job"]["name"], [each["name"] for each in event["outputs"]]) for event in lab.events] == [
+        ("own", [str(lab.data / "one" / "block=1")]), ("partly", []), ("partly", [str(lab.data / "two")])
+    ]  # fmt: skip
+    (warning,) = lab.workflows.warnings
+    assert str(lab.data / "two") in warning
