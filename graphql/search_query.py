@@ -96,7 +96,7 @@ class SearchResult:
 
 @strawberry.type
 class SearchQuery:
-    """The part of the root that searches."""
+    """The root fields for searches."""
 
     @query(
         "Nodes by words of their names, columns, descriptions, owners, tags and terms, the best first: in any order of the words, with"

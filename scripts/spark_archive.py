@@ -41,7 +41,7 @@ spark.stop()
 
 
 def main(target: Path) -> None:
-    """Write the file, or an empty file if that fails."""
+    """Write the archive of Spark's classes, or an empty file if that fails."""
     print("  spark     keeping its classes as they are in memory, for quick starts", flush=True)
     draft = target.with_suffix(".new")
     draft.unlink(missing_ok=True)

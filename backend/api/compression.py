@@ -1,9 +1,9 @@
-"""Compression of answers with gzip, for clients that accept it.
+"""Compresses answers with gzip, for clients that accept it.
 
-Two conditions must hold, because the length of a compressed answer tells an eavesdropper what its parts have in common (BREACH):
+The length of a compressed answer reveals to an eavesdropper which texts occur in it twice (BREACH). Two conditions must therefore hold:
 
-- No other site can make a browser ask with a session and with texts of its own: the guard refuses foreign origins, and cookies of sessions
-  are `SameSite=Strict`.
+- No other site can make a browser send a request that has a session and contains chosen texts. The guard refuses foreign origins, and
+  cookies of sessions are `SameSite=Strict`.
 - An answer with a new key, or that sets a cookie, is never compressed. Neither is an answer of the paths for signing in.
 """
 

@@ -1,4 +1,4 @@
-"""Make checkpoints and evidence bundles. `verify.py` has their format."""
+"""Makes checkpoints and evidence bundles. `verify.py` describes the format."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MOST_ENTRIES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a bundle is about: the question, the runs on the path of the answer, and the documents with the answer."""
+    """The subject of a bundle: the question, the runs on the path of the answer, and the documents with the answer."""
 
     question: Mapping[str, Any]
     runs: Collection[str]
@@ -56,12 +56,12 @@ def make_checkpoint(tree: Tree, log: IngestLog, key: SigningKey) -> tuple[Checkp
 
 
 def make_bundle(tree: Tree, log: IngestLog, tenant: str, key: SigningKey, subject: Subject, earlier: str | None = None) -> bytes:
-    """Return a bundle. `earlier` is the note of a checkpoint from which on the growth of the log is proven.
+    """Return a bundle. `earlier` is the note of an earlier checkpoint. The bundle then proves that the log only grew since.
 
     Raises:
         NotFoundError: a run is not in the log.
-        DamagedError: an entry of the log is not what the evidence has.
-        InvalidInputError: `earlier` is no checkpoint of this log, or the runs have too many entries.
+        DamagedError: an entry of the log differs from the evidence.
+        InvalidInputError: `earlier` is not a checkpoint of this log, or the runs have too many entries.
     """
     checkpoint, note = make_checkpoint(tree, log, key)
     members = {CHECKPOINT: note.encode(), KEYS: _keys(tree), TRACE: _text_of(subject.trace)}

@@ -46,17 +46,16 @@ class SigningKey:
         return f"{text}\n{self.signature(text)}"
 
     def signature(self, text: str) -> str:
-        """Return the line of the signature of a text."""
         raw = self.public.id + self.private.sign(text.encode())
         return f"\N{EM DASH} {self.name} {base64.b64encode(raw).decode()}\n"
 
 
 def open_key(path: Path, tree: Tree, name: str | None = None) -> SigningKey:
-    """Return the key of a home. The first call makes it.
+    """Return the key of a home. The first call creates it.
 
     Raises:
-        ConfigurationError: `name` is not the name of the key, or is no possible name.
-        DamagedError: the file is damaged, or its key is not the last one of the evidence.
+        ConfigurationError: `name` is invalid, or is not the name of the existing key.
+        DamagedError: the file is damaged, or its key is not the last key of the evidence.
     """
     keys = tree.public_keys()
     if not path.exists() and not keys:
@@ -80,7 +79,7 @@ def open_key(path: Path, tree: Tree, name: str | None = None) -> SigningKey:
 
 
 def rotate(path: Path, tree: Tree) -> SigningKey:
-    """Replace the key of a home by a new one, which the old one signs."""
+    """Replace the key of a home by a new key, which the old key signs."""
     old = open_key(path, tree)
     new = SigningKey(old.name, Ed25519PrivateKey.generate())
     _write(_waiting(path), new.private)
@@ -121,5 +120,4 @@ def _read(path: Path) -> Ed25519PrivateKey:
 
 
 def now() -> str:
-    """Return the time in ISO 8601, in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")

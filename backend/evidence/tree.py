@@ -1,7 +1,7 @@
 """The Merkle tree over the ingest log of a home: its leaves, the hashes of its complete subtrees, and its checkpoints.
 
-An append to the log does not touch the tree. `extend` adds the new entries before a checkpoint, so producers never wait for a hash.
-The tree is in a database of its own, `evidence.db`. Without this database nobody can prove that an old checkpoint is of this log.
+An append to the log does not change the tree. `extend` adds the new entries before a checkpoint, so producers never wait for a hash.
+The tree is in a separate database, `evidence.db`. Without this database, nobody can prove that an old checkpoint belongs to this log.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS keys (number INTEGER PRIMARY KEY, public TEXT NOT NUL
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf of the tree. `offset` is the place of its entry in the log. `salt` is None if the entry was erased."""
+    """A leaf of the tree. `offset` is the position of its entry in the log. `salt` is None if the entry was erased."""
 
     number: int
     offset: int
@@ -62,11 +62,10 @@ class Tree:
 
     @property
     def size(self) -> int:
-        """The number of leaves."""
         return int(self._value("SELECT coalesce(max(number) + 1, 0) FROM leaves"))
 
     def extend(self, log: IngestLog) -> int:
-        """Add the entries of the log that are not in the tree yet. Return the size of the tree."""
+        """Add the new entries of the log to the tree. Return the size of the tree."""
         while True:
             with self._transaction():
                 number, last = self.size, int(self._value("SELECT coalesce(max(log_offset), 0) FROM leaves"))
@@ -160,14 +159,14 @@ class Tree:
         return found
 
     def public_keys(self) -> list[tuple[str, str | None, str]]:
-        """Return the public keys, oldest first: the key, the note in which the key before signed it, and the time."""
+        """Return the public keys, oldest first: the key, the note in which the previous key signed it, and the time."""
         return self._database.execute("SELECT public, note, made FROM keys ORDER BY number").fetchall()
 
     def add_key(self, public: str, note: str | None, made: str) -> None:
         self._database.execute("INSERT INTO keys (public, note, made) VALUES (?, ?, ?)", (public, note, made))
 
     def check(self, checkpoint: Checkpoint) -> None:
-        """Check that a checkpoint is of this tree.
+        """Check that a checkpoint belongs to this tree.
 
         Raises:
             DamagedError: the tree has other entries, or fewer.

@@ -50,7 +50,7 @@ _SIGNATURE = "\N{EM DASH} "  # begins a line of a signature
 
 
 class EvidenceError(Exception):
-    """The bundle does not prove what it says. The message has the reason."""
+    """The bundle does not prove its answer. The message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class PublicKey:
 
     @property
     def id(self) -> bytes:
-        """The four bytes by which a signature names its key."""
+        """The four bytes that identify the key in a signature."""
         return sha256(self.name.encode() + b"\n" + _ED25519 + self.key).digest()[:4]
 
     @property
@@ -105,7 +105,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a valid bundle proves. `erased`: entries of the log whose contents were erased."""
+    """The facts that a valid bundle proves. `erased` is the number of log entries whose contents were erased."""
 
     made: str
     question: Mapping[str, Any]
@@ -166,7 +166,7 @@ def _check_statement(members: Mapping[str, bytes], keys: Sequence[PublicKey]) ->
 
 
 def _check_growth(members: Mapping[str, bytes], checkpoint: Checkpoint, keys: Sequence[PublicKey]) -> Checkpoint | None:
-    """Check that the log of an earlier checkpoint is the beginning of this one."""
+    """Check that the log only grew since the earlier checkpoint of the bundle."""
     if EARLIER not in members:
         return None
     earlier = Checkpoint.parse(open_note(_text(members, EARLIER), keys))
@@ -202,7 +202,7 @@ def _check_captures(members: Mapping[str, bytes], numbers: Sequence[int]) -> Non
 
 
 def key_note(key: PublicKey) -> str:
-    """The text that the key before signs."""
+    """The text that the previous key signs."""
     return f"{KEY_NOTE}\n{key.text}\n"
 
 
@@ -223,7 +223,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def root_of(leaf: bytes, index: int, size: int, proof: Sequence[bytes]) -> bytes | None:
-    """Return the root that an inclusion proof leads to (RFC 9162, 2.1.3.2), or None if the proof has a wrong length."""
+    """Return the root that an inclusion proof gives (RFC 9162, 2.1.3.2), or None if the proof has a wrong length."""
     if index >= size:
         return None
     at, last, root = index, size - 1, leaf
@@ -267,10 +267,10 @@ def is_consistent(first: int, second: int, first_root: bytes, second_root: bytes
 
 
 def open_note(note: str, keys: Sequence[PublicKey]) -> str:
-    """Return the text of a signed note that one of the keys signed.
+    """Return the text of a signed note after checking its signatures by these keys.
 
     Raises:
-        EvidenceError: none of them signed it, or a signature of them is wrong.
+        EvidenceError: none of the keys signed the note, or the signature of one is wrong.
     """
     text, separator, signatures = note.rpartition("\n\n")
     is_signed = False
@@ -292,7 +292,7 @@ def open_note(note: str, keys: Sequence[PublicKey]) -> str:
 
 
 def pack(members: Mapping[str, bytes]) -> bytes:
-    """Return the one ZIP file that has these members."""
+    """Return the ZIP file with these members. Equal members always give equal bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(members):
@@ -324,7 +324,7 @@ def unpack(bundle: bytes) -> dict[str, bytes]:
 
 
 def read_bundle(path: Path) -> bytes:
-    """Read a file, up to the size that a bundle may have and one byte more."""
+    """Read a file up to one byte more than the permitted size of a bundle, so that `unpack` can refuse a larger one."""
     with path.open("rb") as file:
         return file.read(MOST_BYTES + 1)
 
@@ -376,7 +376,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def summary(report: Report) -> str:
-    """Say in a few sentences what a bundle proves."""
+    """Describe in a few sentences what a bundle proves."""
     grown = f" The log only grew since its entry {report.earlier.size}." if report.earlier else ""
     erased = f" The contents of {report.erased} of them were erased." if report.erased else ""
     return (

@@ -24,7 +24,7 @@ class CatalogRequest:
 
     @classmethod
     def of(cls, namespaces: Sequence[str], known_as: Sequence[str], environment: str) -> CatalogRequest:
-        """Parse a request. The name of a namespace is given as `NAMESPACE=NAME`.
+        """Parse a request. An entry of `known_as` has the form `NAMESPACE=NAME`.
 
         Raises:
             InvalidQueryError: a name is invalid or ambiguous, or the environment is not one of DataHub's.

@@ -35,7 +35,7 @@ _COLUMNS = 5_000  # limit of columns of a dataset; above it, all columns are mas
 
 
 class MaskedQuestions:
-    """Sends queries to `questions` and masks the answers by `masks`. For one query, because facts about columns are cached.
+    """Sends queries to `questions`, and masks the answers by `masks`. An object serves one query, because it caches facts about columns.
 
     With `keeps_origins`, answers name the files behind their values, so that they can be masked again.
     """

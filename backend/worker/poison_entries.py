@@ -36,7 +36,7 @@ class Suspect:
 
 
 class Suspects:
-    """The suspects of a log, by tenant."""
+    """The entries at which a worker may have crashed, by tenant. The log stores them."""
 
     def __init__(self, log: IngestLog) -> None:
         self._ingest = log

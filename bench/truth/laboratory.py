@@ -38,7 +38,7 @@ class Ran:
 
 
 class Laboratory:
-    """A context manager with three sessions over the same tables. Only `captured` has capture; `plain` and `replayed` have none."""
+    """Three Spark sessions over the same tables, as a context manager. Only `captured` has capture; `plain` and `replayed` have none."""
 
     def __init__(self, folder: Path, tables: Mapping[str, Path], layout: Files, *, mode: str = "active") -> None:
         self._folder = folder
