@@ -10,6 +10,7 @@ from typing import NamedTuple
 from strawberry.dataloader import DataLoader
 
 from headwater.graph.model import EdgeKind, Node, NodeKind
+from headwater.graph.standard_facts import Size, sizes_of_datasets
 from headwater.graph.stores.protocol import GraphStore, Page
 from headwater.graph.stores.write_times import with_ends
 from headwater.graph.views import FLOWS, find_failed_writes, find_former_flows
@@ -35,6 +36,7 @@ class Loaders:
         self.node: DataLoader[str, Node | None] = DataLoader(load_fn=self._nodes)
         self.containers: DataLoader[str, list[Node]] = DataLoader(load_fn=self._containers)
         self.unwritten: DataLoader[str, bool] = DataLoader(load_fn=self._unwritten)
+        self.size: DataLoader[str, Size | None] = DataLoader(load_fn=self._sizes)
         self.former: DataLoader[tuple[str, str, EdgeKind], bool] = DataLoader(load_fn=self._are_former)
         self.children: DataLoader[ChildrenKey, Page] = DataLoader(load_fn=self._children)
 
@@ -51,6 +53,10 @@ class Loaders:
     async def _unwritten(self, ids: list[str]) -> Sequence[bool]:
         found = await find_failed_writes(self._graph, self._tenant, ids)
         return [identifier in found for identifier in ids]
+
+    async def _sizes(self, datasets: list[str]) -> Sequence[Size | None]:
+        found = await sizes_of_datasets(self._graph, self._tenant, datasets)
+        return [found.get(dataset) for dataset in datasets]
 
     async def _are_former(self, edges: list[tuple[str, str, EdgeKind]]) -> Sequence[bool]:
         found: set[tuple[str, str, EdgeKind]] = set()

@@ -18,6 +18,7 @@ from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.stores.protocol import Direction, Page, Subgraph
 from headwater.graphql.context import Context
 from headwater.graphql.declarations import Descriptions
+from headwater.graphql.facts import Facts
 from headwater.graphql.ledgers import Ledger
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.loaders import ChildrenKey
@@ -51,6 +52,12 @@ class Node:
     @strawberry.field(description="Owners, tags, terms and other descriptions that users and producers stated.")
     def descriptions(self) -> Descriptions:
         return Descriptions.of(self.node)
+
+    @strawberry.field(
+        description="What standard facets of OpenLineage state: size, query, place of the source code, error with its stack trace, quality."
+    )
+    def facts(self, info: Info) -> Facts:
+        return Facts(node=self.node, stated=info.context.properties(self.node))
 
     @strawberry.field(description="Of a run: what was captured of it, and what is missing; null of anything else.")
     def ledger(self) -> Ledger | None:

@@ -268,6 +268,23 @@ function recaptures(mayRun: boolean, differs: boolean) {
   };
 }
 
+/** Facts of a producer that wishes us ill. */
+function factsOf(id: string) {
+  if (id !== 'job:spark:report') return { inputs: [], outputs: [] };
+  const markup = '<img src=x onerror=alert(1)>';
+  return {
+    inputs: [],
+    outputs: [],
+    sql: {
+      query: Array.from({ length: 30 }, (_, line) => `SELECT ${line} -- ${markup}`).join('\n'),
+      dialect: 'spark',
+      cut: true,
+    },
+    sourcePlace: { url: null, stated: 'javascript:alert(1)' },
+    error: { message: `no ${markup}`, stackTrace: 'at Report.main', cut: false },
+  };
+}
+
 interface FixtureOptions {
   /** Whether there is no data. */
   empty?: boolean;
@@ -339,6 +356,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
           // A test of one page gives its nodes these parts.
           containers: ({ id, containers }: WorldNode & { containers?: unknown[] }) => containers ?? ancestors(id),
           descriptions: ({ descriptions }: { descriptions?: object }) => descriptions ?? NO_DESCRIPTIONS,
+          facts: ({ id }: WorldNode) => factsOf(id),
           unwritten: () => false,
           children: ({ id }: WorldNode, { kinds, first }: { kinds?: string[]; first: number }) => {
             const found = NODES.filter((each) => each.parent === id && (!kinds || kinds.includes(each.kind)));

@@ -268,6 +268,15 @@ export type NodeQueryVariables = Exact<{
 
 export type NodeQuery = { node: { id: string, kind: NodeKind, name: string, properties: unknown, containers: Array<{ id: string, kind: NodeKind, name: string }>, children: { total: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null }> } } | null };
 
+export type StatedFactsQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type StatedFactsQuery = { node: { id: string, descriptions: { description: string | null, owners: Array<string>, tags: Array<string>, terms: Array<string> }, facts: { size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } | null, quality: { passed: number, failed: number } | null, inputs: Array<{ dataset: string, size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } }>, outputs: Array<{ dataset: string, size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } }>, error: { message: string, stackTrace: string | null, cut: boolean } | null, sourcePlace: { url: string | null, stated: string | null, repository: string | null, path: string | null, version: string | null, branch: string | null, tag: string | null } | null, sql: { query: string, dialect: string | null, cut: boolean } | null, source: { code: string, language: string | null, cut: boolean } | null } } | null };
+
+export type SizeFragment = { rows: number | null, bytes: number | null, files: number | null, at: string | null };
+
 export type RowsQueryVariables = Exact<{
   dataset: string;
   where?: string | null | undefined;
@@ -672,6 +681,14 @@ export const LedgerFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Ledger"}) as unknown as TypedDocumentString<LedgerFragment, unknown>;
+export const SizeFragmentDoc = new TypedDocumentString(`
+    fragment Size on DataSize {
+  rows
+  bytes
+  files
+  at
+}
+    `, {"fragmentName":"Size"}) as unknown as TypedDocumentString<SizeFragment, unknown>;
 export const TraceAnswerFragmentDoc = new TypedDocumentString(`
     fragment TraceAnswer on Trace {
   semantics
@@ -933,6 +950,69 @@ export const NodeDocument = new TypedDocumentString(`
     bytes
   }
 }`) as unknown as TypedDocumentString<NodeQuery, NodeQueryVariables>;
+export const StatedFactsDocument = new TypedDocumentString(`
+    query StatedFacts($id: ID!) {
+  node(id: $id) {
+    id
+    descriptions {
+      description
+      owners
+      tags
+      terms
+    }
+    facts {
+      size {
+        ...Size
+      }
+      quality {
+        passed
+        failed
+      }
+      inputs {
+        dataset
+        size {
+          ...Size
+        }
+      }
+      outputs {
+        dataset
+        size {
+          ...Size
+        }
+      }
+      error {
+        message
+        stackTrace
+        cut
+      }
+      sourcePlace {
+        url
+        stated
+        repository
+        path
+        version
+        branch
+        tag
+      }
+      sql {
+        query
+        dialect
+        cut
+      }
+      source {
+        code
+        language
+        cut
+      }
+    }
+  }
+}
+    fragment Size on DataSize {
+  rows
+  bytes
+  files
+  at
+}`) as unknown as TypedDocumentString<StatedFactsQuery, StatedFactsQueryVariables>;
 export const RowsDocument = new TypedDocumentString(`
     query Rows($dataset: ID!, $where: String, $order: RowOrder, $first: Int!, $offset: Int!) {
   rows(

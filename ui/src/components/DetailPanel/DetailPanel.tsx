@@ -7,6 +7,7 @@ import { ColumnLineage, DatasetDetails } from '../DatasetDetails/DatasetDetails'
 import { Icon } from '../Icon/Icon';
 import { JobDetails } from '../JobDetails/JobDetails';
 import { PanelSection } from '../PanelSection/PanelSection';
+import { StatedFacts } from '../StatedFacts/StatedFacts';
 import styles from './DetailPanel.module.css';
 import { MemberList } from './MemberList';
 
@@ -47,6 +48,7 @@ export function DetailPanel({ subject, scene, view, trace, onClose }: DetailPane
         </button>
       </header>
       <Links subject={subject} scene={scene} view={view} />
+      {isCurrent && (kind === 'DATASET' || kind === 'JOB') && <StatedFacts node={id} />}
       {isCurrent && kind === 'DATASET' && <DatasetDetails dataset={id} tracedColumns={trace?.columns ?? NO_COLUMNS} />}
       {isCurrent && kind === 'JOB' && <JobDetails job={id} hop={trace?.hops.find((hop) => hop.job === id)} />}
       {isCurrent && kind === 'COLUMN' && (
