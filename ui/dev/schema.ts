@@ -270,7 +270,8 @@ function recaptures(mayRun: boolean, differs: boolean) {
 
 /** Facts of a producer that wishes us ill. */
 function factsOf(id: string) {
-  if (id !== 'job:spark:report') return { inputs: [], outputs: [] };
+  if (id !== 'job:spark:report.execute_insert_into_hadoop_fs_relation_command.report')
+    return { inputs: [], outputs: [] };
   const markup = '<img src=x onerror=alert(1)>';
   return {
     inputs: [],
@@ -282,6 +283,44 @@ function factsOf(id: string) {
     },
     sourcePlace: { url: null, stated: 'javascript:alert(1)' },
     error: { message: `no ${markup}`, stackTrace: 'at Report.main', cut: false },
+  };
+}
+
+interface FindArguments {
+  text: string;
+  kinds?: string[] | null;
+  states?: string[] | null;
+  first: number;
+  after?: string | null;
+}
+
+/** Nodes with all words of a text in their name. */
+function findNodes(nodes: readonly WorldNode[], { text, kinds, states, first, after }: FindArguments) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = kinds ?? ['DATASET', 'COLUMN', 'JOB'];
+  const found = nodes.filter(
+    (each) =>
+      wanted.includes(each.kind) && words.every((word) => each.name.toLowerCase().includes(word)) && !states?.length,
+  );
+  const begin = Number(after ?? 0);
+  const end = begin + first;
+  return {
+    hits: found
+      .slice(begin, end)
+      .map((each) => ({ node: each, score: 1, matched: words, namespace: 'file', state: null })),
+    total: found.length,
+    counted: true,
+    complete: true,
+    cursor: end < found.length ? `${end}` : null,
+    facets: [
+      {
+        name: 'state',
+        values: [
+          { value: 'COMPLETE', count: found.length },
+          { value: 'FAIL', count: 0 },
+        ],
+      },
+    ],
   };
 }
 
@@ -325,6 +364,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
             pending: 0,
           }),
           node: (_: unknown, { id }: { id: string }) => node(id) ?? null,
+          find: (_: unknown, asked: FindArguments) => findNodes(nodes, asked),
           search: (_: unknown, { text, kinds, first }: { text: string; kinds?: string[]; first: number }) => {
             const found = nodes.filter(
               (each) => (!kinds || kinds.includes(each.kind)) && each.name.toLowerCase().includes(text.toLowerCase()),

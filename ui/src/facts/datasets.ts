@@ -1,12 +1,12 @@
-import type { Groupable } from '../graph/groups';
+import type { Group, Groupable } from '../graph/groups';
 import { parseId } from '../graph/ids';
 import { pathOf, shortNames } from '../graph/names';
 import type { GraphNode, LineageGraph } from '../graph/types';
 import { definedParts } from '../location/location';
 import { number, type Properties, properties, text } from './read';
-import { byTime, type RunFacts, runFacts } from './runs';
+import { byTime, hasFailed, type RunFacts, runFacts } from './runs';
 
-type FoundNode = GraphNode & { containers: Groupable['containers'] };
+type FoundNode = Pick<GraphNode, 'id' | 'name'> & { containers: Groupable['containers'] };
 
 /** A row of the list of datasets. */
 export interface DatasetSummary extends Groupable {
@@ -68,6 +68,14 @@ export function summaries(
       rows: sizesOf(lastWritten(versions) ?? {}).rows,
     };
   });
+}
+
+/** Put groups with a failure first, and in each group the datasets that failed. */
+export function failuresFirst(groups: readonly Group<DatasetSummary>[]): Group<DatasetSummary>[] {
+  const failed = ({ lastRun }: DatasetSummary) => Number(lastRun !== undefined && hasFailed(lastRun));
+  return groups
+    .map((group) => ({ ...group, items: group.items.toSorted((a, b) => failed(b) - failed(a)) }))
+    .toSorted((a, b) => Math.max(...b.items.map(failed)) - Math.max(...a.items.map(failed)));
 }
 
 export interface Sizes {

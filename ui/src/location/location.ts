@@ -8,6 +8,8 @@ export type SemanticsChoice = 'witness' | 'influence';
 export type DirectionChoice = 'backward' | 'forward';
 
 export interface Location {
+  /** Text of a search for datasets on the start page. */
+  find?: string;
   /** Name of a page in the registry. */
   page?: string;
   /** Id of an item on that page, for example a replay. */
@@ -75,6 +77,7 @@ export function parseLocation(search: string): Location {
   const text = (key: string) => query.get(key) || undefined;
   const row = Number.parseInt(query.get('row') ?? '', 10);
   return definedParts({
+    find: text('find'),
     page: text('page'),
     item: text('item'),
     dataset: text('dataset'),
@@ -100,6 +103,7 @@ export function parseLocation(search: string): Location {
 export function formatLocation(location: Location): string {
   const query = new URLSearchParams();
   const { page, item, dataset, where, grown } = location;
+  if (location.find && !dataset && !page) query.set('find', location.find);
   if (dataset) query.set('dataset', dataset);
   if (page) query.set('page', page);
   if (page && item) query.set('item', item);

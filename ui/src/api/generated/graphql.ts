@@ -237,6 +237,27 @@ export type SearchQueryVariables = Exact<{
 
 export type SearchQuery = { search: { cursor: string | null, total: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown, containers: Array<{ id: string, kind: NodeKind, name: string }> }> } };
 
+export type FindQueryVariables = Exact<{
+  text: string;
+  first: number;
+}>;
+
+
+export type FindQuery = { find: { total: number, counted: boolean, hits: Array<{ namespace: string | null, state: string | null, node: { id: string, kind: NodeKind, name: string } }> } };
+
+export type DatasetListQueryVariables = Exact<{
+  text: string;
+  states?: Array<string> | string | null | undefined;
+  namespaces?: Array<string> | string | null | undefined;
+  owners?: Array<string> | string | null | undefined;
+  tags?: Array<string> | string | null | undefined;
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type DatasetListQuery = { find: { total: number, counted: boolean, complete: boolean, cursor: string | null, hits: Array<{ node: { id: string, name: string, containers: Array<{ id: string, kind: NodeKind, name: string }> } }>, facets: Array<{ name: string, values: Array<{ value: string, count: number }> }> } };
+
 export type LedgerFragment = { ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null };
 
 export type LineageQueryVariables = Exact<{
@@ -866,6 +887,60 @@ export const SearchDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<SearchQuery, SearchQueryVariables>;
+export const FindDocument = new TypedDocumentString(`
+    query Find($text: String!, $first: Int!) {
+  find(text: $text, first: $first) {
+    hits {
+      node {
+        id
+        kind
+        name
+      }
+      namespace
+      state
+    }
+    total
+    counted
+  }
+}
+    `) as unknown as TypedDocumentString<FindQuery, FindQueryVariables>;
+export const DatasetListDocument = new TypedDocumentString(`
+    query DatasetList($text: String!, $states: [String!], $namespaces: [String!], $owners: [String!], $tags: [String!], $first: Int!, $after: String) {
+  find(
+    text: $text
+    kinds: [DATASET]
+    states: $states
+    namespaces: $namespaces
+    owners: $owners
+    tags: $tags
+    first: $first
+    after: $after
+  ) {
+    hits {
+      node {
+        id
+        name
+        containers {
+          id
+          kind
+          name
+        }
+      }
+    }
+    total
+    counted
+    complete
+    cursor
+    facets {
+      name
+      values {
+        value
+        count
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DatasetListQuery, DatasetListQueryVariables>;
 export const LineageDocument = new TypedDocumentString(`
     query Lineage($focus: [ID!]!, $direction: Direction!, $depth: Int!, $kinds: [EdgeKind!]) {
   lineage(focus: $focus, direction: $direction, depth: $depth, kinds: $kinds) {

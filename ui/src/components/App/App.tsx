@@ -33,7 +33,11 @@ function View({ location }: { location: Location }) {
   if (record) return <TracePage location={location} record={record} />;
   if (location.dataset) return <DatasetPage key={location.dataset} location={location} dataset={location.dataset} />;
   const page = PAGES.find(({ name }) => name === location.page);
-  return page ? <PageView page={page} location={location} /> : <HomePage />;
+  return page ? (
+    <PageView page={page} location={location} />
+  ) : (
+    <HomePage key={location.find} find={location.find ?? ''} />
+  );
 }
 
 function titleOfPage({ page, dataset, row, column }: Location): string {

@@ -18,14 +18,14 @@ test('Escape closes the details and returns the focus to the card', async () => 
 test('Escape closes the list of a search and keeps the focus in the field', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}`);
-  const field = await screen.findByRole('combobox', { name: 'Find a dataset' });
+  const field = await screen.findByRole('combobox', { name: /^Find a dataset, column/ });
   await user.click(field);
-  await screen.findByRole('listbox', { name: 'Datasets' });
+  await screen.findByRole('listbox', { name: 'Results' });
   await user.keyboard('{Escape}');
   expect(screen.queryByRole('listbox')).not.toBeInTheDocument();
   expect(field).toHaveFocus();
   await user.keyboard('r');
-  expect(await screen.findByRole('listbox', { name: 'Datasets' })).toBeVisible();
+  expect(await screen.findByRole('listbox', { name: 'Results' })).toBeVisible();
 });
 
 test('Escape closes the link and returns the focus to its button', async () => {

@@ -86,7 +86,7 @@ test('Enter opens the first dataset with the text in the field, even if its list
   const user = userEvent.setup();
   renderPage('/');
   await screen.findByRole('link', { name: /^report/ });
-  const { asked, release } = holdAnswers('Search');
+  const { asked, release } = holdAnswers('DatasetList');
   await user.type(screen.getByRole('searchbox'), 'station_counts{Enter}');
   await asked;
   expect(location.search).toBe('');
@@ -99,12 +99,12 @@ test('the list never says that a text has no dataset before the answer is there'
   renderPage('/');
   const field = await screen.findByRole('searchbox');
   await user.type(field, 'nothing like it');
-  await screen.findByText(/No name of a dataset contains “nothing like it”/);
-  const { asked, release } = holdAnswers('Search');
+  await screen.findByText(/No dataset is found for “nothing like it”/);
+  const { asked, release } = holdAnswers('DatasetList');
   await user.clear(field);
   await user.type(field, 'report');
   await asked;
-  expect(screen.queryByText(/No name of a dataset contains/)).toBeNull();
+  expect(screen.queryByText(/No dataset is found/)).toBeNull();
   release();
   expect(await screen.findByRole('link', { name: /^report/ })).toBeVisible();
 });

@@ -9,6 +9,8 @@ import styles from './DatasetTable.module.css';
 
 interface DatasetTableProps {
   groups: readonly Group<DatasetSummary>[];
+  /** The text of a group's number of datasets. */
+  count: (group: Group<DatasetSummary>) => string;
 }
 
 const HEALTH: Record<Health, { tone: Tone; label: string; title: string }> = {
@@ -32,7 +34,7 @@ const HEALTH: Record<Health, { tone: Tone; label: string; title: string }> = {
   unknown: { tone: 'plain', label: 'source', title: 'No known job writes the dataset.' },
 };
 
-export function DatasetTable({ groups }: DatasetTableProps) {
+export function DatasetTable({ groups, count }: DatasetTableProps) {
   if (groups.length === 0) return null;
   return (
     <table className={styles.table}>
@@ -57,7 +59,7 @@ export function DatasetTable({ groups }: DatasetTableProps) {
           <tr className={styles.group}>
             <th scope="rowgroup" colSpan={4}>
               {group.title}
-              <span>{group.items.length}</span>
+              <span>{count(group)}</span>
             </th>
           </tr>
           {group.items.map((dataset) => (

@@ -1,18 +1,21 @@
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
-import { SearchDocument } from '../../api/generated/graphql';
+import { FindDocument, type FindQuery } from '../../api/generated/graphql';
 import { answerOf } from '../../api/query';
 import { fullName } from '../../facts/datasets';
+import { datasetOfColumn } from '../../graph/ids';
 import { baseName } from '../../graph/names';
 import { useFocusKey } from '../../hooks/useFocusKey';
 import { navigate } from '../../hooks/useLocation';
-import { HOME } from '../../location/location';
+import { HOME, type Location } from '../../location/location';
 import { Icon } from '../Icon/Icon';
 import styles from './SearchBox.module.css';
 
-const FIRST = 200;
+const FIRST = 50;
 
-/** A search for datasets. The arrow keys select a result, Enter opens it, and the key `/` moves the focus here. */
+type Found = FindQuery['find']['hits'][number]['node'];
+
+/** A search for everything that has a name. The arrow keys select a result, Enter opens it, and the key `/` moves the focus here. */
 export function SearchBox() {
   const [text, setText] = useState('');
   const [open, setOpen] = useState(false);
@@ -21,17 +24,17 @@ export function SearchBox() {
   const listId = useId();
   const name = useDeferredValue(text.trim());
   const { data } = useQuery({
-    ...answerOf(SearchDocument, { text: name, kinds: ['DATASET'], first: FIRST, after: null }),
+    ...answerOf(FindDocument, { text: name, first: FIRST }),
     enabled: open,
   });
-  const results = data?.answer.search.nodes ?? [];
+  const results = data?.answer.find.hits ?? [];
   const isLoading = data?.question.text !== text.trim();
   const [isEntered, setEntered] = useState(false);
   useFocusKey('/', input);
 
-  const choose = (id: string | undefined) => {
-    if (id === undefined) return;
-    navigate({ ...HOME, dataset: id });
+  const choose = (node: Found | undefined) => {
+    if (node === undefined) return;
+    navigate(targetOf(node));
     setText('');
     setOpen(false);
     input.current?.blur();
@@ -41,7 +44,7 @@ export function SearchBox() {
   useEffect(() => {
     if (!isEntered || isLoading) return;
     setEntered(false);
-    choose(results[active]?.id);
+    choose(results[active]?.node);
   }, [isEntered, isLoading]);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -62,12 +65,12 @@ export function SearchBox() {
           ref={input}
           type="text"
           role="combobox"
-          aria-label="Find a dataset"
+          aria-label="Find a dataset, column, job, run, owner or tag"
           aria-expanded={open}
           aria-controls={listId}
           aria-autocomplete="list"
           aria-activedescendant={open && results[active] ? `${listId}-${active}` : undefined}
-          placeholder="Find a dataset"
+          placeholder="Find anything"
           value={text}
           onChange={(event) => {
             setText(event.target.value);
@@ -87,11 +90,11 @@ export function SearchBox() {
           id={listId}
           role="listbox"
           tabIndex={-1}
-          aria-label="Datasets"
+          aria-label="Results"
           aria-busy={isLoading}
           className={styles.list}
         >
-          {results.map((node, index) => (
+          {results.map(({ node, namespace, state }, index) => (
             // The field keeps the focus and names the active option.
             <div
               key={node.id}
@@ -102,19 +105,40 @@ export function SearchBox() {
               className={styles.option}
               onMouseDown={(event) => {
                 event.preventDefault();
-                choose(node.id);
+                choose(node);
               }}
               onMouseMove={() => setActive(index)}
             >
-              <div className={styles.name}>{baseName(node.name)}</div>
-              <div className={styles.path}>&lrm;{fullName(node.id)}</div>
+              <div className={styles.name}>
+                {baseName(node.name)} <small>{kindText(node, state)}</small>
+              </div>
+              <div className={styles.path}>&lrm;{pathOf(node, namespace)}</div>
             </div>
           ))}
           {data && !isLoading && results.length === 0 && (
-            <p className={styles.none}>No name of a dataset contains “{data.question.text}”.</p>
+            <p className={styles.none}>Nothing is found for “{data.question.text}”.</p>
           )}
         </div>
       )}
     </div>
   );
+}
+
+/** The place of a result: a dataset, that of a column, a job, a run, or the start page with what has the tag or owner. */
+function targetOf(node: Found): Location {
+  if (node.kind === 'DATASET') return { ...HOME, dataset: node.id };
+  if (node.kind === 'COLUMN') return { ...HOME, dataset: datasetOfColumn(node.id) };
+  if (node.kind === 'JOB' || node.kind === 'RUN') return { ...HOME, page: node.kind.toLowerCase(), item: node.id };
+  return { ...HOME, find: node.name };
+}
+
+function kindText({ kind }: Found, state: string | null): string {
+  const name = kind === 'PLATFORM' || kind === 'SYSTEM' ? 'namespace' : kind.toLowerCase();
+  return state === 'FAIL' || state === 'ABORT' ? `${name}, last run failed` : name;
+}
+
+function pathOf({ id, kind, name }: Found, namespace: string | null): string {
+  if (kind === 'DATASET') return fullName(id);
+  if (kind === 'COLUMN') return fullName(datasetOfColumn(id));
+  return namespace && namespace !== name ? `${namespace} · ${name}` : name;
 }

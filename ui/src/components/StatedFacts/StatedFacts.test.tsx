@@ -23,7 +23,7 @@ function renderFacts(node: string, otherwise?: string) {
 
 test('texts of a producer are shown as texts, and only an address is a link', async () => {
   const user = userEvent.setup();
-  const { container } = renderFacts('job:spark:report');
+  const { container } = renderFacts('job:spark:report.execute_insert_into_hadoop_fs_relation_command.report');
   expect(await screen.findByText('no <img src=x onerror=alert(1)>')).toBeVisible();
   expect(container.querySelectorAll('img, a')).toHaveLength(0);
   expect(screen.getByText('javascript:alert(1)')).toBeVisible();
