@@ -4,6 +4,7 @@ import { parseId } from './ids';
 import { baseName, jobWords, shortNames } from './names';
 import type { Neighbours } from './neighbourhood';
 import type { Highlight } from './path';
+import { shortFile } from './records';
 import type { Card, Draft, State } from './scene';
 import { isData } from './types';
 
@@ -68,7 +69,10 @@ function wordsOf({ id, kind, name, containers = [], members = 1, columns, isUnwr
       return { title: baseName(parts[1] ?? name), caption: count(`version ${shortenRun(name)}`) };
     case 'PARTITION': {
       const path = parts[0] ?? name;
-      return { title: baseName(path), caption: count(`file in ${baseName(path.slice(0, path.lastIndexOf('/')))}`) };
+      return {
+        title: shortFile(baseName(path)),
+        caption: count(`file in ${baseName(path.slice(0, path.lastIndexOf('/')))}`),
+      };
     }
     case 'RUN':
       return job === undefined ? { title: name, caption: count(word) } : jobWords(job, `run ${shortenRun(name)}`);

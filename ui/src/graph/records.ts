@@ -93,6 +93,6 @@ export function numberOf({ row, line }: { row: number | null; line: number | nul
 }
 
 /** Remove the UUID from a file name of Spark. The number identifies the file well enough for a reader. */
-function shortFile(name: string): string {
+export function shortFile(name: string): string {
   return name.replace(/-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-c\d+)?/, '…');
 }

@@ -15,6 +15,19 @@ export function pathThrough(start: Point, route: readonly Point[], end: Point): 
   };
 }
 
+const LOOP = 40;
+
+/** The path of a link back to a card on its left: below both cards, so that it crosses neither. */
+export function loopBelow(start: Point, end: Point): { path: string; label: Point } {
+  const low = Math.max(start.y, end.y) + LOOP;
+  const middle = { x: (start.x + end.x) / 2, y: low };
+  const [right, left] = [start.x + LOOP, end.x - LOOP];
+  return {
+    path: `M${start.x},${start.y} C${right},${start.y} ${right},${low} ${start.x - LOOP},${low} L${end.x + LOOP},${low} C${left},${low} ${left},${end.y} ${end.x},${end.y}`,
+    label: middle,
+  };
+}
+
 interface RouteLink {
   id: string;
   src: string;

@@ -237,13 +237,18 @@ export function anchorsOf({ content, lines }: Pick<SceneCard, 'content' | 'lines
 /** A card or a column that the reader selected. */
 export interface Subject extends Pick<Card, 'id' | 'kind' | 'title' | 'caption' | 'name' | 'isFocus' | 'isMixed'> {
   card: string;
-  /** Ids of the ends of its links. */
+  /** Whether its path follows links between columns. */
+  hasColumnPath: boolean;
+  /** Ids of the ends of its links: itself, the columns that a view lists, or the content of a box. */
   ends: ReadonlySet<string>;
 }
 
 export function findSubject({ cards }: Scene, id: string): Subject | undefined {
   const exact = cards.find((card) => card.id === id);
-  if (exact) return { ...exact, card: id, ends: new Set([id, ...exact.lines.map(({ key }) => key)]) };
+  if (exact) {
+    const ends = endsOfCard(cards, exact);
+    return { ...exact, card: id, ends, hasColumnPath: exact.columns !== undefined };
+  }
   const owner = cards.find((card) => card.content !== 'operations' && card.lines.some(({ key }) => key === id));
   if (!owner) return undefined;
   return {
@@ -253,8 +258,16 @@ export function findSubject({ cards }: Scene, id: string): Subject | undefined {
     title: nameOfColumn(id),
     caption: `column of ${owner.title}`,
     card: owner.id,
+    hasColumnPath: true,
     ends: new Set([id]),
   };
+}
+
+function endsOfCard(cards: readonly SceneCard[], { id, columns = [], isBox }: SceneCard): Set<string> {
+  const ends = new Set([id, ...columns]);
+  if (!isBox) return ends;
+  for (const end of ends) for (const card of cards) if (card.parent === end) ends.add(card.id); // the loop also visits new members
+  return ends;
 }
 
 /** A link that the reader selected. */
@@ -265,7 +278,7 @@ export function findLink({ links }: Scene, id: string): SceneLink | undefined {
 /** The links of a subject: the title and side of each other end. */
 export function linksOfSubject(scene: Scene, { ends }: Subject) {
   return scene.links
-    .filter((link) => ends.has(link.src) || ends.has(link.dst))
+    .filter((link) => ends.has(link.src) !== ends.has(link.dst))
     .map((link) => {
       const isSource = ends.has(link.src);
       return { link, isSource, other: titleOfEnd(scene, isSource ? link.dst : link.src) };

@@ -119,6 +119,11 @@ export function stopOf({ data }: Pick<ViewChoice, 'data'>): number {
   return Math.max(0, data === 'COLUMN' ? 1 : STOPS.findIndex((stop) => stop.data === data));
 }
 
+/** The words for the position of the slider. */
+export function stopWords(choice: Pick<ViewChoice, 'data'>): string {
+  return choice.data === 'COLUMN' ? 'columns' : (STOPS[stopOf(choice)]?.label ?? '');
+}
+
 /** Move the slider. Open containers close, because their content is drawn or left out everywhere. */
 export function atStop({ open: _, ...choice }: ViewChoice, index: number): ViewChoice {
   const stop = STOPS[Math.max(0, Math.min(STOPS.length - 1, index))] ?? WHOLE;

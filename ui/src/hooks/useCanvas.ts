@@ -18,7 +18,7 @@ export interface Fit {
   /** Show the full drawing. The function of React Flow knows only the visible cards. */
   showAll: () => void;
   /** Move the window until a card or the card of a column is in it. */
-  showCard: (id: string) => void;
+  showCard: (id: string) => Promise<unknown>;
 }
 
 /**
@@ -47,9 +47,9 @@ export function useFit(drawing: Drawing, { width, height }: Size, middle: Placed
   }, [drawing, width, height, middle, setViewport, getViewport]);
   return {
     showAll: () => setViewport(fitViewport(drawing, { width, height }), { duration: DURATION_MS }),
-    showCard: (id) => {
+    showCard: async (id) => {
       const card = drawing.cards.find((each) => each.id === id);
-      if (card) setViewport(keepInSight(getViewport(), card, { width, height }), { duration: DURATION_MS });
+      if (card) await setViewport(keepInSight(getViewport(), card, { width, height }), { duration: DURATION_MS });
     },
   };
 }

@@ -79,13 +79,18 @@ function Links({ subject, scene, view }: LinksProps) {
       <ul className={styles.links}>
         {links.map(({ link, isSource, other }) => (
           <li key={link.id}>
-            {isSource ? `flows into ${other}` : `comes from ${other}`}
+            {wordsOf(link, isSource)} {other}
             {link.label && view && <Members link={link} view={view} />}
           </li>
         ))}
       </ul>
     </PanelSection>
   );
+}
+
+function wordsOf({ isIndirect }: SceneLink, isSource: boolean): string {
+  if (isIndirect) return isSource ? 'decides about rows of' : 'has its rows decided by';
+  return isSource ? 'flows into' : 'comes from';
 }
 
 function Members({ link, view }: { link: SceneLink; view: ViewInput }) {

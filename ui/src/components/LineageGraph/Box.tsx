@@ -6,13 +6,16 @@ import { Anchors, type CardData } from './Card';
 import { useGraph } from './graphContext';
 import { Title } from './Title';
 
+/** The head holds buttons, but the pointer moves the drawing everywhere else in the box. */
+const CLICKABLE = { pointerEvents: 'all' } as const;
+
 /** An open container: its content is drawn inside the box. The name opens its details, the minus draws it as a card again. */
 export function Box({ data: { card } }: NodeProps<Node<CardData>>) {
   const { selected, onSelect, onLeave } = useGraph();
   const { id, title, caption, name } = card;
   return (
     <div className={`${styles.box} ${isData(card) ? '' : styles.job} ${selected === id ? styles.selected : ''}`}>
-      <div className={styles.head}>
+      <div className={styles.head} style={CLICKABLE}>
         <Anchors />
         <button
           type="button"

@@ -16,6 +16,8 @@ export interface CardData extends Record<string, unknown> {
 }
 
 const BUTTON = 'nodrag nopan';
+/** A caption of this length leaves no space for the age of the last run, which is then in the title of the card only. */
+const LONG_CAPTION = 22;
 
 /** A node of the graph: the name opens its details, the arrow its lines, the plus its content, and `+3` draws more neighbours. */
 export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
@@ -46,7 +48,7 @@ export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
             <small>
               {fact && <StateMark state={fact.state} />}
               {caption}
-              {fact?.age && <span> · {fact.age}</span>}
+              {fact?.age && caption.length < LONG_CAPTION && <span> · {fact.age}</span>}
               <span className="visually-hidden">
                 {[fact && `, ${fact.text}`, cut && ', cut here'].filter(Boolean).join('')}
               </span>

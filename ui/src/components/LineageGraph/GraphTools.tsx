@@ -2,7 +2,7 @@ import { useReactFlow } from '@xyflow/react';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import type { Side } from '../../graph/neighbourhood';
 import type { Scene, SceneCard } from '../../graph/scene';
-import { atStop, STOPS, stopOf } from '../../graph/zoom';
+import { atStop, STOPS, stopOf, stopWords } from '../../graph/zoom';
 import type { GraphState } from '../../location/location';
 import { Icon, type IconName } from '../Icon/Icon';
 import styles from './GraphTools.module.css';
@@ -40,10 +40,10 @@ export function GraphTools(props: GraphToolsProps) {
               step={1}
               value={stopOf(levels)}
               aria-label="Level of the drawing"
-              aria-valuetext={STOPS[stopOf(levels)]?.label}
+              aria-valuetext={stopWords(levels)}
               onChange={(event) => onLevels(atStop(levels, Number(event.target.value)))}
             />
-            <output>{STOPS[stopOf(levels)]?.label}</output>
+            <output>{stopWords(levels)}</output>
           </label>
         )}
         {levels && (

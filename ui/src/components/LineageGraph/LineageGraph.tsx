@@ -124,7 +124,7 @@ function Canvas(props: LineageGraphProps) {
               onFit={showAll}
               onFind={(id) => {
                 onState(withSelection(state, id));
-                showCard(id);
+                void showCard(id);
               }}
               onLeave={actions.onLeave}
             >
@@ -264,8 +264,7 @@ function usePath(scene: Scene, id: string | undefined, show: (path: ReadonlySet<
     const { subject, link } = findSelection(scene, id);
     const direct = scene.links.filter(({ isIndirect }) => !isIndirect);
     if (subject) {
-      const isColumn = subject.kind === 'COLUMN';
-      const path = pathOfEnds(direct, isColumn ? subject.ends : new Set([subject.card]), isColumn);
+      const path = pathOfEnds(direct, subject.ends, subject.hasColumnPath);
       show(path.add(subject.card));
     } else show(link && new Set([link.id, link.src, link.dst, link.srcCard, link.dstCard]));
   }, [scene, id, show]);

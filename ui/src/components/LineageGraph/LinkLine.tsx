@@ -1,5 +1,7 @@
 import { BaseEdge, type Edge, type EdgeProps, getBezierPath } from '@xyflow/react';
-import { pathThrough } from '../../graph/route';
+import type { Point } from '../../graph/boxes';
+import { loopBelow, pathThrough } from '../../graph/route';
+import { isColumnLink } from '../../graph/scene';
 import type { LinkData } from './elements';
 import { usePathState } from './pathHighlight';
 
@@ -8,11 +10,10 @@ export function LinkLine(props: EdgeProps<Edge<LinkData>>) {
   const { id, sourceX, sourceY, targetX, targetY, label, data } = props;
   const link = data?.link;
   const state = usePathState(id);
-  const route = link?.route;
   const [bezier, labelX, labelY] = getBezierPath(props);
-  const routed = route && pathThrough({ x: sourceX, y: sourceY }, route, { x: targetX, y: targetY });
+  const routed = routeOf({ x: sourceX, y: sourceY }, link?.route, { x: targetX, y: targetY });
   return (
-    <g className={`${state} ${widthClass(link?.weight)}`}>
+    <g className={`${state} ${link && isColumnLink(link) ? '' : widthClass(link?.weight)}`}>
       <BaseEdge
         id={id}
         path={routed?.path ?? bezier}
@@ -23,6 +24,11 @@ export function LinkLine(props: EdgeProps<Edge<LinkData>>) {
       />
     </g>
   );
+}
+
+function routeOf(start: Point, route: readonly Point[] | undefined, end: Point) {
+  if (end.x < start.x) return loopBelow(start, end);
+  return route && pathThrough(start, route, end);
 }
 
 function widthClass(weight = 1): string {

@@ -1,5 +1,8 @@
 import styles from './Title.module.css';
 
+/** The end of the name of a file is its format, which distinguishes nothing. */
+const FILE = /\.(avro|csv|gz|json|jsonl|orc|parquet|tsv|txt|xml|zst)$/i;
+
 /** A name that is cut before its last segment if the card has no space: the end distinguishes it best. */
 export function Title({ text }: { text: string }) {
   const start = tailStart(text);
@@ -21,6 +24,6 @@ export function Title({ text }: { text: string }) {
 function tailStart(text: string): number {
   const slash = text.lastIndexOf('/') + 1;
   const end = text.slice(slash);
-  const dot = end.split('.').length > 2 ? end.lastIndexOf('.') + 1 : 0;
+  const dot = end.split('.').length > 2 && !FILE.test(end) ? end.lastIndexOf('.') + 1 : 0;
   return slash + dot;
 }

@@ -7,7 +7,7 @@ import type { GraphActions } from './graphContext';
 interface GraphKeys {
   scene: Scene;
   showAll: () => void;
-  showCard: (id: string) => void;
+  showCard: (id: string) => Promise<unknown>;
   actions: GraphActions;
   state: GraphState;
   onState: (state: GraphState) => void;
@@ -38,9 +38,9 @@ function press(key: string, id: string | undefined, element: HTMLElement, keys: 
   const card = scene.cards.find((each) => each.id === id);
   const focus = (next: SceneCard | undefined) => {
     if (!next) return false;
-    showCard(next.id);
-    // The card can be outside of the window, and is then drawn after the move.
-    requestAnimationFrame(() => requestAnimationFrame(() => focusCard(element, next.id)));
+    // A card outside of the window is drawn after the move.
+    if (!focusCard(element, next.id)) void showCard(next.id).then(() => focusSoon(element, next.id));
+    else void showCard(next.id);
     return true;
   };
   if (key === '0') showAll();
@@ -58,8 +58,19 @@ function withoutLarge({ isLarge: _, ...state }: GraphState): GraphState {
   return state;
 }
 
-function focusCard(element: HTMLElement, id: string): void {
-  element.querySelector<HTMLElement>(`[data-card="${CSS.escape(id)}"]`)?.focus({ preventScroll: true });
+/** Whether the card is in the page and has the focus now. */
+function focusCard(element: HTMLElement, id: string): boolean {
+  const card = element.querySelector<HTMLElement>(`[data-card="${CSS.escape(id)}"]`);
+  card?.focus({ preventScroll: true });
+  return card !== null;
+}
+
+const FRAMES = 30;
+
+/** Give a card the focus as soon as it is in the page. */
+function focusSoon(element: HTMLElement, id: string, frames = FRAMES): void {
+  if (focusCard(element, id) || frames === 0) return;
+  requestAnimationFrame(() => focusSoon(element, id, frames - 1));
 }
 
 function enter({ id, kind, isBox, columns }: SceneCard, { onEnter }: GraphActions): void {
