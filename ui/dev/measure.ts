@@ -4,21 +4,25 @@
  * `graph_ms` is from the start of the navigation to the frame that holds the first link of the graph, `frame_ms` the longest frame from
  * there to a second after the page came to rest, `frame_cpu_ms` the most processor time that the page's main thread took for one frame
  * (the fairer figure on a machine that has other work), `task_ms` the longest task of the page's script, `boxes` the cards that are in
- * the page.
+ * the page. `move_cpu_ms` is the most processor time for one frame while the drawing fills the window and the pointer zooms and pans it.
+ * `level_ms` is from a change of the level to the drawing of the answer. `MEASURE_QUERY` is a further part of each address.
  */
-import { type Browser, type CDPSession, chromium } from '@playwright/test';
+import { type Browser, type CDPSession, chromium, type Page } from '@playwright/test';
 
 interface Figures {
   graph_ms: number;
   frame_ms: number;
   frame_cpu_ms: number;
   task_ms: number;
+  move_cpu_ms: number;
+  level_ms: number[];
   boxes: number;
   focus_in_sight: boolean;
 }
 
 const { HEADWATER_E2E_LINK: link, HEADWATER_E2E_SERVICE: service } = process.env;
 const foci = JSON.parse(process.env.MEASURE_FOCI ?? '[]') as string[];
+const more = process.env.MEASURE_QUERY ?? '';
 const rounds = Number(process.env.MEASURE_ROUNDS ?? 5);
 if (!link || !service)
   throw new Error('HEADWATER_E2E_LINK and HEADWATER_E2E_SERVICE must be set. Run: python -m bench.page');
@@ -101,12 +105,14 @@ async function open(browser: Browser, dataset: string): Promise<Figures> {
   await page.addInitScript(watch);
   const tracing = await browser.newBrowserCDPSession();
   const events = await traced(tracing, async () => {
-    await page.goto(`${service}/?dataset=${encodeURIComponent(dataset)}`);
+    await page.goto(`${service}/?dataset=${encodeURIComponent(dataset)}${more}`);
     await page.waitForFunction(() => (globalThis as unknown as { seen: { graph: number } }).seen.graph > 0);
     await page.waitForLoadState('networkidle');
     await page.waitForTimeout(1000);
   });
   await tracing.detach();
+  const boxes = await page.locator('.react-flow__node').count();
+  const move_cpu_ms = await move(browser, page);
   const figures = await page.evaluate((id) => {
     const { seen } = globalThis as unknown as { seen: { graph: number; frame: number; task: number } };
     const frame = document.querySelector('.react-flow')?.getBoundingClientRect();
@@ -116,14 +122,51 @@ async function open(browser: Browser, dataset: string): Promise<Figures> {
       graph_ms: Math.round(seen.graph),
       frame_ms: Math.round(seen.frame),
       task_ms: Math.round(seen.task),
-      boxes: document.querySelectorAll('.react-flow__node').length,
       focus_in_sight: Boolean(inSight && card.bottom <= frame.bottom),
     };
   }, dataset);
+  const level_ms = await switchLevels(page);
   await context.close();
-  return { ...figures, frame_cpu_ms: Math.round(frameCpu(events)) };
+  return { ...figures, boxes, move_cpu_ms, level_ms, frame_cpu_ms: Math.round(frameCpu(events)) };
 }
 
+const STEPS = 20;
+
+/** Zoom out and in, and pan, in the drawing that fills the window. Return the most processor time for one frame. */
+async function move(browser: Browser, page: Page): Promise<number> {
+  await page.getByRole('button', { name: 'Fill the window' }).click();
+  await page.waitForTimeout(500);
+  const tracing = await browser.newBrowserCDPSession();
+  const events = await traced(tracing, async () => {
+    await page.mouse.move(640, 400);
+    for (let step = 0; step < STEPS; step++) await page.mouse.wheel(0, step < STEPS / 2 ? 120 : -120);
+    await page.mouse.down();
+    for (let step = 0; step < STEPS; step++) await page.mouse.move(640 + 15 * step, 400 + 8 * step);
+    await page.mouse.up();
+    await page.waitForTimeout(300);
+  });
+  await tracing.detach();
+  await page.getByRole('button', { name: 'Back to the page' }).click();
+  return Math.round(frameCpu(events));
+}
+
+/** Move the slider to the outermost level and back, and return the times until the drawing of the answer. */
+async function switchLevels(page: Page): Promise<number[]> {
+  const slider = page.getByRole('slider', { name: 'Level of the drawing' });
+  const times: number[] = [];
+  for (const level of ['0', '1', '0', '1']) {
+    const start = Date.now();
+    await slider.fill(level);
+    await page
+      .locator(`[aria-busy="false"] .react-flow__node[data-id^="${level === '0' ? 'platform' : 'dataset'}:"]`)
+      .first()
+      .waitFor();
+    times.push(Date.now() - start);
+  }
+  return times;
+}
+
+const last95 = (values: number[]) => values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1] ?? 0;
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const print = (about: object) => process.stdout.write(`${JSON.stringify(about)}\n`);
 
@@ -148,6 +191,8 @@ for (const dataset of foci) {
     frame_ms: { median: median(column('frame_ms')), most: Math.max(...column('frame_ms')) },
     frame_cpu_ms: { median: median(column('frame_cpu_ms')), most: Math.max(...column('frame_cpu_ms')) },
     task_ms: { median: median(column('task_ms')), most: Math.max(...column('task_ms')) },
+    move_cpu_ms: Math.max(...runs.map((run) => run.move_cpu_ms)),
+    level_ms: { p95: last95(runs.flatMap((run) => run.level_ms)) },
     boxes: Math.max(...column('boxes')),
     focus_in_sight: runs.every((run) => run.focus_in_sight),
   });
@@ -160,5 +205,7 @@ print({
     median: median(all.map((run) => run.frame_cpu_ms)),
     most: Math.max(...all.map((run) => run.frame_cpu_ms)),
   },
+  move_cpu_ms: Math.max(...all.map((run) => run.move_cpu_ms)),
+  level_ms: { p95: last95(all.flatMap((run) => run.level_ms)) },
 });
 await browser.close();

@@ -16,8 +16,10 @@ export type Depth = Partial<Record<Side, number>>;
 /** Numbers of neighbours that are not drawn. */
 export type Neighbours = Record<Side, number>;
 
-/** The largest drawing that readers and browsers can handle. */
+/** The largest drawing for readers who did not ask for more. */
 export const MAX_CARDS = 150;
+/** The largest drawing that a browser can handle. From far away, it is a picture. */
+export const MOST_CARDS = 1000;
 export const FIRST_CARDS = 40;
 const GROWTH_CARDS = 20;
 const NO_DEPTH: Depth = {};
@@ -42,7 +44,7 @@ export function selectNeighbourhood(flow: Flow, seeds: readonly string[], extent
   for (const { id, side } of growth) {
     const node = nodes.get(id);
     if (!node || !selection.has(id)) continue;
-    const max = Math.min(MAX_CARDS, selection.size + GROWTH_CARDS);
+    const max = Math.min(Math.max(MAX_CARDS, first), selection.size + GROWTH_CARDS);
     const steps = isData(node) ? stepsFrom([id], adjacency[side]) : [adjacency[side].get(id) ?? []];
     for (const step of steps) addUpTo(max, selection, step);
   }

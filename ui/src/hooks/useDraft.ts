@@ -1,7 +1,14 @@
 import { useDeferredValue, useMemo } from 'react';
 import { type DraftOptions, makeDraft } from '../graph/draft';
 import { type Flow, makeFlow, mergeGraphs, restrictFlow } from '../graph/flow';
-import { countNeighbours, type Depth, type Growth, MAX_CARDS, selectNeighbourhood } from '../graph/neighbourhood';
+import {
+  countNeighbours,
+  type Depth,
+  type Extent,
+  type Growth,
+  MAX_CARDS,
+  selectNeighbourhood,
+} from '../graph/neighbourhood';
 import type { Draft } from '../graph/scene';
 import type { LineageGraph } from '../graph/types';
 import { useGrowth, useNeighbours } from './useLineage';
@@ -11,6 +18,8 @@ interface FlowDraftInput extends Omit<DraftOptions, 'neighbours'> {
   focus: string;
   growth?: readonly Growth[] | undefined;
   depth?: Depth | undefined;
+  /** Number of cards before any growth. */
+  first?: number | undefined;
   /** Whether only the highlighted path is drawn. */
   isPathOnly?: boolean;
 }
@@ -23,10 +32,12 @@ export interface DrawnPart extends Draft {
 }
 
 const NO_GROWTH: readonly Growth[] = [];
+/** Above this number of cards, the drawing does not ask for the neighbours of all of them. */
+const MAX_ASKED = 400;
 
 /** Select the part of a lineage to draw. The drawing does not wait for the number of hidden neighbours. */
 export function useFlowDraft(input: FlowDraftInput): DrawnPart {
-  const { graph: base, focus, highlight, captions, depth, isPathOnly = false } = input;
+  const { graph: base, focus, highlight, captions, depth, first, isPathOnly = false } = input;
   const growth = (!isPathOnly && input.growth) || NO_GROWTH;
   const more = useGrowth(growth);
   const graph = useMemo(() => (more.length > 0 ? mergeGraphs(base, ...more) : base), [base, more]);
@@ -34,10 +45,10 @@ export function useFlowDraft(input: FlowDraftInput): DrawnPart {
     const seeds = [focus, ...(highlight?.nodes ?? [])];
     const all = makeFlow(graph);
     const reachable = isPathOnly ? restrictFlow(all, new Set(seeds)) : all;
-    return restrictFlow(all, selectNeighbourhood(reachable, seeds, { growth, ...(depth && { depth }) }));
-  }, [graph, focus, highlight, growth, depth, isPathOnly]);
+    return restrictFlow(all, selectNeighbourhood(reachable, seeds, extentOf(growth, depth, first)));
+  }, [graph, focus, highlight, growth, depth, first, isPathOnly]);
   const ids = flow.nodes.map((node) => node.id);
-  const surroundings = useDeferredValue(useNeighbours(ids, !isPathOnly));
+  const surroundings = useDeferredValue(useNeighbours(ids, !isPathOnly && ids.length <= MAX_ASKED));
   return useMemo(() => {
     const links = !isPathOnly && surroundings ? makeFlow(mergeGraphs(graph, surroundings)).links : [];
     return makePart(flow, links, { focus, highlight, ...(captions && { captions }) });
@@ -45,12 +56,21 @@ export function useFlowDraft(input: FlowDraftInput): DrawnPart {
 }
 
 /** Select the part of a view to draw. */
-export function useViewDraft(all: Flow, growth: readonly Growth[] = NO_GROWTH, depth?: Depth): DrawnPart {
+export function useViewDraft(
+  all: Flow,
+  growth: readonly Growth[] = NO_GROWTH,
+  depth?: Depth,
+  first?: number,
+): DrawnPart {
   return useMemo(() => {
     const seeds = all.nodes.filter(({ isFocus }) => isFocus).map(({ id }) => id);
-    const flow = restrictFlow(all, selectNeighbourhood(all, seeds, { growth, ...(depth && { depth }) }));
+    const flow = restrictFlow(all, selectNeighbourhood(all, seeds, extentOf(growth, depth, first)));
     return makePart(flow, all.links, {});
-  }, [all, growth, depth]);
+  }, [all, growth, depth, first]);
+}
+
+function extentOf(growth: readonly Growth[], depth: Depth | undefined, first: number | undefined): Extent {
+  return { growth, ...(depth && { depth }), ...(first !== undefined && { first }) };
 }
 
 /** `links` also join drawn nodes to nodes that are not drawn. */

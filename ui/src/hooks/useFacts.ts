@@ -15,6 +15,8 @@ export interface NodeFacts {
   text: string;
 }
 
+/** Above this number of cards, the drawing is too small for words about runs. */
+const MAX_ASKED = 400;
 const NOTHING: ReadonlyMap<string, NodeFacts> = new Map();
 
 /** The last runs of datasets and jobs by id. A dataset has the last run that wrote it. The drawing does not wait for them. */
@@ -23,7 +25,7 @@ export function useFacts(ids: readonly string[], enabled: boolean): ReadonlyMap<
   const { data = NOTHING } = useQuery({
     queryKey: ['facts', known],
     queryFn: ({ signal }) => load(known, signal),
-    enabled: enabled && known.length > 0,
+    enabled: enabled && known.length > 0 && known.length <= MAX_ASKED,
     placeholderData: keepPreviousData,
   });
   return data;

@@ -21,8 +21,8 @@ const MAX_NEIGHBOURS = 2000;
 const MAX_CHILDREN = 200;
 
 /** The datasets and jobs nearest to a dataset. */
-export function useLineage(dataset: string, direction: Direction, enabled = true) {
-  return useQuery({ ...shapeQuery([dataset], direction, DEPTH, MAX_NODES), enabled });
+export function useLineage(dataset: string, direction: Direction, { enabled = true, cards = 0 } = {}) {
+  return useQuery({ ...shapeQuery([dataset], direction, DEPTH, Math.max(MAX_NODES, 2 * cards)), enabled });
 }
 
 /** The neighbours of the nodes at which the reader let the drawing grow, as far as they are loaded. */

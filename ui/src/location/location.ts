@@ -1,6 +1,6 @@
 /** The address of the page. An address contains everything that is needed to show the same page again. */
 
-import { type Depth, type Growth, SIDES, type Side } from '../graph/neighbourhood';
+import { type Depth, FIRST_CARDS, type Growth, MOST_CARDS, SIDES, type Side } from '../graph/neighbourhood';
 import { formatView, parseView, type ViewChoice } from '../graph/zoom';
 import type { SortOrder } from '../trace/sorting';
 
@@ -42,6 +42,8 @@ export interface Location {
   grown?: readonly Growth[];
   /** The largest number of hops to draw on each side. */
   steps?: Depth;
+  /** Number of cards to draw before any growth. The default is `FIRST_CARDS`. */
+  cards?: number;
   graph?: GraphState;
 }
 
@@ -95,6 +97,7 @@ export function parseLocation(search: string): Location {
     around: query.get('around') === '1' || undefined,
     grown: parseGrown(query.getAll('grown')),
     steps: parseSteps(query),
+    cards: parseCards(query),
     graph: parseGraph(query),
   });
 }
@@ -159,6 +162,11 @@ function parseSteps(query: URLSearchParams): Depth | undefined {
   return Object.keys(steps).length > 0 ? steps : undefined;
 }
 
+function parseCards(query: URLSearchParams): number | undefined {
+  const cards = Number.parseInt(query.get('cards') ?? '', 10);
+  return cards > FIRST_CARDS ? Math.min(cards, MOST_CARDS) : undefined;
+}
+
 function parseGraph(query: URLSearchParams): GraphState | undefined {
   const open = query.getAll('lines');
   const selected = query.get('selected') || undefined;
@@ -167,7 +175,8 @@ function parseGraph(query: URLSearchParams): GraphState | undefined {
   return Object.keys(graph).length > 0 ? graph : undefined;
 }
 
-function formatGraph({ steps = {}, graph = {} }: Location, query: URLSearchParams): void {
+function formatGraph({ steps = {}, cards, graph = {} }: Location, query: URLSearchParams): void {
+  if (cards !== undefined) query.set('cards', String(cards));
   for (const side of SIDES) if (steps[side] !== undefined) query.set(side, String(steps[side]));
   for (const id of graph.open ?? []) query.append('lines', id);
   if (graph.selected) query.set('selected', graph.selected);

@@ -68,15 +68,21 @@ export function DatasetFlow({ location, dataset }: DatasetFlowProps) {
 
 /** The drawing for an address, or the last one while the drawing loads. */
 function useDrawing(location: Location, dataset: string) {
-  const { view, grown, steps } = location;
+  const { view, grown, steps, cards } = location;
   const choice = view ?? WHOLE;
-  const lineage = useLineage(dataset, 'BOTH', view === undefined);
+  const lineage = useLineage(dataset, 'BOTH', { enabled: view === undefined, ...(cards && { cards }) });
   const input = viewInput(choice, dataset);
   const answer = useQuery({
-    ...queryOf(ViewDocument, { view: input, first: MAX_NODES }),
+    ...queryOf(ViewDocument, { view: input, first: Math.max(MAX_NODES, 2 * (cards ?? 0)) }),
     enabled: view !== undefined,
   });
-  const nearest = useFlowDraft({ graph: lineage.data ?? NO_LINEAGE, focus: dataset, growth: grown, depth: steps });
+  const nearest = useFlowDraft({
+    graph: lineage.data ?? NO_LINEAGE,
+    focus: dataset,
+    growth: grown,
+    depth: steps,
+    first: cards,
+  });
   const chosen = useChosenView(answer.data?.view ?? NO_VIEW, choice, location);
   const { error, refetch } = view ? answer : lineage;
   const ready = view ? answer.data?.view : lineage.data;
@@ -94,13 +100,13 @@ function useDrawing(location: Location, dataset: string) {
 function useChosenView(
   { nodes, edges }: Pick<ViewQuery['view'], 'nodes' | 'edges'>,
   choice: ViewChoice,
-  { grown, steps }: Location,
+  { grown, steps, cards }: Location,
 ): DrawnPart {
   const flow = useMemo(() => {
     const { open = [], depth = DEPTH } = choice;
     return flowOfView(nodes, edges, { open: open.map(({ id }) => id), depth });
   }, [nodes, edges, choice]);
-  return useViewDraft(flow, grown, steps);
+  return useViewDraft(flow, grown, steps, cards);
 }
 
 /** The value, or the last one if there is none now. */

@@ -1,4 +1,5 @@
 import type { ComponentProps } from 'react';
+import { MOST_CARDS } from '../../graph/neighbourhood';
 import { closeContainers, openContainer, type ViewChoice, WHOLE } from '../../graph/zoom';
 import type { DrawnPart } from '../../hooks/useDraft';
 import { amendAddress, navigate } from '../../hooks/useLocation';
@@ -41,8 +42,17 @@ export function FlowGraph({ draft, location, choice = WHOLE, onChoice, ...rest }
       {draft.isFull && (
         <div className={styles.notes}>
           <Note>
-            The drawing is full: {draft.cards.length} cards are drawn. To continue from a dataset at the edge, select it
-            and open its rows.
+            The drawing is full: {draft.cards.length.toLocaleString('en')} cards are drawn.{' '}
+            {(location.cards ?? 0) < MOST_CARDS && (
+              <button
+                type="button"
+                className={styles.continue}
+                onClick={() => navigate({ ...location, cards: MOST_CARDS })}
+              >
+                Draw up to {MOST_CARDS.toLocaleString('en')}
+              </button>
+            )}{' '}
+            To continue from a dataset at the edge, select it and open its rows.
           </Note>
         </div>
       )}

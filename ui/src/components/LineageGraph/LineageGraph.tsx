@@ -1,8 +1,8 @@
 import '@xyflow/react/dist/style.css';
-import { MiniMap, ReactFlow, ReactFlowProvider } from '@xyflow/react';
+import { type Edge, MiniMap, type Node, ReactFlow, ReactFlowProvider, useReactFlow, useStore } from '@xyflow/react';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import type { NodeKind, ViewInput } from '../../api/generated/graphql';
-import type { Depth, Side } from '../../graph/neighbourhood';
+import { type Depth, MAX_CARDS, type Side } from '../../graph/neighbourhood';
 import { pathOfEnds } from '../../graph/route';
 import {
   type Draft,
@@ -22,8 +22,9 @@ import type { GraphState } from '../../location/location';
 import { DetailPanel } from '../DetailPanel/DetailPanel';
 import { LinkPanel } from '../DetailPanel/LinkPanel';
 import { Box } from './Box';
-import { Card } from './Card';
-import { makeEdges, makeNodes } from './elements';
+import { Card, type CardData } from './Card';
+import { type LinkData, makeEdges, makeNodes } from './elements';
+import { FarDrawing } from './FarDrawing';
 import { GraphTools } from './GraphTools';
 import { GraphTree } from './GraphTree';
 import { type GraphActions, GraphContext } from './graphContext';
@@ -64,6 +65,8 @@ const MAP_CARDS = 12;
 const NODE_TYPES = { card: Card, box: Box };
 const EDGE_TYPES = { link: LinkLine };
 const NO_STATE: GraphState = {};
+const NO_NODES: Node<CardData>[] = [];
+const NO_EDGES: Edge<LinkData>[] = [];
 
 /** A drawing of nodes and links, with the details of the selected node at its side. */
 export function LineageGraph(props: LineageGraphProps) {
@@ -150,10 +153,16 @@ interface DrawingProps {
 function Drawing({ scene, isLarge, viewport, actions: { onSelect, onHover } }: DrawingProps) {
   const nodes = useMemo(() => makeNodes(scene.cards), [scene]);
   const edges = useMemo(() => makeEdges(scene), [scene]);
+  const isFar = useIsFar(scene);
+  const { screenToFlowPosition } = useReactFlow();
   return (
     <ReactFlow
-      nodes={nodes}
-      edges={edges}
+      nodes={isFar ? NO_NODES : nodes}
+      edges={isFar ? NO_EDGES : edges}
+      onPaneClick={({ clientX, clientY }) => {
+        const card = isFar && cardAt(scene, screenToFlowPosition({ x: clientX, y: clientY }));
+        if (card) onSelect(card.id);
+      }}
       nodeTypes={NODE_TYPES}
       edgeTypes={EDGE_TYPES}
       nodesDraggable={false}
@@ -171,9 +180,26 @@ function Drawing({ scene, isLarge, viewport, actions: { onSelect, onHover } }: D
       onEdgeMouseLeave={() => onHover(undefined)}
       disableKeyboardA11y
     >
-      {scene.cards.length >= MAP_CARDS && <Overview isLarge={isLarge} />}
+      {isFar && <FarDrawing scene={scene} />}
+      {!isFar && scene.cards.length >= MAP_CARDS && <Overview isLarge={isLarge} />}
     </ReactFlow>
   );
+}
+
+/** Whether more cards are visible than a browser can handle as elements. */
+function useIsFar({ cards }: Scene): boolean {
+  return useStore(({ transform: [x, y, zoom], width, height }) => {
+    if (cards.length <= MAX_CARDS) return false;
+    const [left, top] = [-x / zoom, -y / zoom];
+    const [right, bottom] = [left + width / zoom, top + height / zoom];
+    const isVisible = (card: SceneCard) =>
+      card.x < right && card.x + card.width > left && card.y < bottom && card.y + card.height > top;
+    return cards.filter(isVisible).length > MAX_CARDS;
+  });
+}
+
+function cardAt({ cards }: Scene, { x, y }: { x: number; y: number }): SceneCard | undefined {
+  return cards.findLast((card) => x >= card.x && x <= card.x + card.width && y >= card.y && y <= card.y + card.height);
 }
 
 function findSelection(
