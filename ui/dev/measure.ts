@@ -112,7 +112,6 @@ async function open(browser: Browser, dataset: string): Promise<Figures> {
   });
   await tracing.detach();
   const boxes = await page.locator('.react-flow__node').count();
-  const move_cpu_ms = await move(browser, page);
   const figures = await page.evaluate((id) => {
     const { seen } = globalThis as unknown as { seen: { graph: number; frame: number; task: number } };
     const frame = document.querySelector('.react-flow')?.getBoundingClientRect();
@@ -125,6 +124,7 @@ async function open(browser: Browser, dataset: string): Promise<Figures> {
       focus_in_sight: Boolean(inSight && card.bottom <= frame.bottom),
     };
   }, dataset);
+  const move_cpu_ms = await move(browser, page);
   const level_ms = await switchLevels(page);
   await context.close();
   return { ...figures, boxes, move_cpu_ms, level_ms, frame_cpu_ms: Math.round(frameCpu(events)) };
