@@ -1,1 +1,1 @@
-"""The domain: containment model, stores, association segments, tracing, views, PROV. Knows no web framework."""
+"""The domain: containment model, stores, association segments, tracing, views, PROV. It does not depend on a web framework."""

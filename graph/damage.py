@@ -1,7 +1,8 @@
-"""Faults of the disk below the stores, separate from faults of the stored data, with the name of the file.
+"""Separates faults of the disk from faults of the data to be stored, and names the damaged file.
 
-For every module that keeps a file in a home. A damaged file is a `DamagedError` that names it and the command that repairs it. A temporary
-fault (a full disk, a busy or read-only file) is an `UnavailableError`. Neither is ever the fault of an event or a question.
+Every module that keeps a file in a home uses it. A damaged file is a `DamagedError` with the file and the command that repairs it. A
+temporary fault (a full disk, a busy or read-only file) is an `UnavailableError`. Neither is ever counted as the fault of an event or a
+question.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ _DISK = frozenset(
 
 
 def damaged(path: Path, what: str, error: object) -> DamagedError:
-    """The error for a file that cannot be what was written."""
+    """Return the error for a damaged file."""
     return DamagedError(f"{what} {path} is damaged: {str(error).rstrip('.') or type(error).__name__}.", path=path, hint=REPAIR)
 
 
 def translate(path: Path, what: str, error: sqlite3.Error) -> Exception:
-    """An error of SQLite on a file as one of ours; itself where the fault lies in what was asked."""
+    """Return Headwater's error for an error of SQLite on a file. An error in the statement itself is returned unchanged."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # without the extended part
     if code in _DAMAGED or _lacks_table(error):
         return damaged(path, what, error)
@@ -50,7 +51,7 @@ def translate(path: Path, what: str, error: sqlite3.Error) -> Exception:
 
 @contextmanager
 def translated(path: Path, what: str) -> Iterator[None]:
-    """SQLite's errors as Headwater's, by the name of the file."""
+    """Translate errors of SQLite, with the name of the file."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -58,7 +59,7 @@ def translated(path: Path, what: str) -> Iterator[None]:
 
 
 def is_of_disk(error: BaseException) -> bool:
-    """Whether an error comes from the disk or from a damaged file, and so says nothing against what was being stored."""
+    """Return whether an error comes from the disk or a damaged file, and not from the data to be stored."""
     if isinstance(error, DamagedError):
         return True
     if isinstance(error, sqlite3.DatabaseError):
@@ -67,5 +68,5 @@ def is_of_disk(error: BaseException) -> bool:
 
 
 def _lacks_table(error: sqlite3.Error) -> bool:
-    """A file that was emptied is a sound database without tables."""
+    """Return whether a table is missing. A file that was emptied is a valid database without tables."""
     return isinstance(error, sqlite3.OperationalError) and str(error).startswith("no such table")

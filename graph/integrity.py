@@ -1,8 +1,7 @@
-"""The rules of containment. Declarations against them are refused, and events against them are listed.
+"""The rules of containment. Declarations that break them are refused, and events that break them are listed.
 
-For the intake of declarations, which asks before the log has an entry, and for `headwater store check`. An event is never refused because
-of other events: events may come in any order, and the graph must end the same. Answers stay finite (every walk ends at a cycle), and the
-check lists the faults.
+The intake checks declarations before the log has an entry, and `headwater store check` lists all faults. An event is never refused because
+of other events: events may come in any order, and the graph must end the same. Answers stay finite, because every walk ends at a cycle.
 
 The rules:
 
@@ -28,7 +27,7 @@ from headwater.graph.model.declaration import Axis, Declaration, DeclaredType, a
 from headwater.graph.stores import Direction, GraphStore
 
 _PORTION = 500  # declared pairs that are checked at once
-_MOST_STEPS = 300_000  # from what is declared to its containers: a chain of many takes as many as the square of its length
+_MOST_STEPS = 300_000  # steps from declared pairs to their containers; a long chain takes the square of its length
 _NESTING = {NodeKind.PIPELINE, NodeKind.ACTOR, NodeKind.DATA}  # kinds that may contain their own
 _RUN_BY_MANY = {NodeKind.JOB, NodeKind.PIPELINE}  # events may name several containers of these kinds
 
@@ -47,11 +46,11 @@ _ANNOUNCED = (f"{NodeKind.TAG}:", f"{NodeKind.TERM}:")
 
 
 async def check_declaration(graph: GraphStore, tenant: str, declaration: Declaration) -> None:
-    """Whether a declaration keeps the rules, given what is known.
+    """Check a declaration against the rules, together with the graph and earlier declarations.
 
     Raises:
-        InvalidInputError: it breaks one; `field` says where.
-        NotFoundError: it speaks of a node that is neither known nor declared in it.
+        InvalidInputError: the declaration breaks a rule; `field` names the place.
+        NotFoundError: a node in the declaration is neither in the graph nor declared.
     """
     types = await _types(graph, tenant, declaration)
     named = {instance.id for instance in declaration.instances}
@@ -75,7 +74,7 @@ async def check_declaration(graph: GraphStore, tenant: str, declaration: Declara
 
 
 def _spoken(declaration: Declaration) -> Iterator[tuple[str, str]]:
-    """Yield the nodes that a declaration needs, with their places in it."""
+    """Yield the nodes that must exist, with the places where the declaration names them."""
     for name, parts, pairs in (
         ("containment", ("container", "child"), declaration.containment),
         ("links", ("from", "to"), declaration.links),
@@ -102,7 +101,7 @@ async def _check_containment(
         path = f"$.containment[{index}]"
         _check_types(types, container, child, path)
         if index % _PORTION == 0:
-            await asyncio.sleep(0)  # many may be declared at once, and others wait for the loop
+            await asyncio.sleep(0)  # a large declaration must not block the event loop
         if container == child or containers.is_within(container, child):
             raise InvalidInputError(
                 f"{path}: {child} contains {container} already, so it cannot stand in it.", field=path, hint="Nothing contains itself."
@@ -123,7 +122,7 @@ async def _check_containment(
 
 
 class _Containers:
-    """The containers of nodes in the graph and in earlier declarations. `known` are all containers of each end of a declared pair."""
+    """Containers of nodes in the graph and in earlier declarations. `known` are all containers of each end of a declared pair."""
 
     def __init__(self, known: Mapping[str, set[str]]) -> None:
         self._known = known
@@ -131,14 +130,13 @@ class _Containers:
         self._steps = 0
 
     def add(self, container: str, child: str) -> None:
-        """Note a declared pair."""
         self._declared.setdefault(child, set()).add(container)
 
     def is_within(self, identifier: str, container: str) -> bool:
-        """Whether a container holds something, at whatever depth.
+        """Return whether a container contains a node, at any depth.
 
         Raises:
-            InvalidInputError: the containment of the declaration takes too long to check.
+            InvalidInputError: the containment in the declaration takes too long to check.
         """
         seen, waiting = {identifier}, [identifier]
         while waiting:
@@ -197,7 +195,7 @@ def _of_child(child: str, parents: set[str], above: Mapping[str, list[Node]]) ->
 
 
 async def _late(graph: GraphStore, tenant: str, runs: list[str]) -> AsyncIterator[Violation]:
-    """Runs that ended after the run that is their parent."""
+    """Yield runs that ended after their parent run."""
     nodes = await graph.get(tenant, runs) if runs else []
     parents = {node.id: str(node.properties["parentRun"]) for node in nodes if node.properties.get("parentRun")}
     known = {node.id: node for node in await graph.get(tenant, sorted(set(parents.values())))} if parents else {}
@@ -276,7 +274,7 @@ def _check_types(types: Mapping[str, DeclaredType], container: str, child: str, 
 
 
 def _ends_late(container: Node | None, child: Node | None) -> str | None:
-    """Return the fault of the ends of two actors, if both have ended."""
+    """Return a text if a child ended after its container. None otherwise."""
     if container is None or child is None:
         return None
     outer, inner = container.properties.get("endedAt"), child.properties.get("endedAt")

@@ -1,7 +1,7 @@
 """A run's ledger: the captured and the missing parts, from the properties of its node.
 
-A program announces its captures in a facet of its event (`headwater_capture`). The capture has the property `capture` once it arrived.
-Announced captures that did not arrive are missing, however complete the program thought them. So are parts that the service left out of
+A program announces its captures in a facet of its event (`headwater_capture`). The run has the property `capture` once the capture arrived.
+Announced captures that did not arrive are missing, even if the program reported them as complete. So are parts that the service left out of
 its events.
 """
 
@@ -17,7 +17,7 @@ FAILED = ("FAIL", "ABORT")  # states of a run that did not succeed
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A part that is missing or not exact: `kind` is refused, superset, missing, influence or fault."""
+    """A part of a run's lineage that is missing or not exact. `kind` is refused, superset, missing, influence or fault."""
 
     operator: str | None
     reason: str
@@ -30,7 +30,10 @@ _NOT_WRITTEN = Problem("the run", "it did not succeed, so what it was to write i
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """`status` is complete, partial, refused, failed or unknown (nobody said); `rows` and `bytes` count associations that were written."""
+    """The captured parts of a run. `status` is complete, partial, refused, failed or unknown (no event states it).
+
+    `rows` and `bytes` count associations that were written.
+    """
 
     status: str
     mode: str | None
@@ -41,7 +44,7 @@ class Ledger:
 
 
 def ledger_of(properties: Mapping[str, Any]) -> Ledger:
-    """The ledger of a run, whatever a producer may have written there."""
+    """Return the ledger of a run. Invalid properties from a producer are ignored."""
     announced, arrived = _mapping(properties.get("headwater_capture")), _mapping(properties.get("capture"))
     facts, cost = {**announced, **arrived}, _mapping({**announced, **arrived}.get("cost"))
     is_late = "capture" in announced and "capture" not in arrived

@@ -1,4 +1,4 @@
-"""Finds the node that a person means by a text, in one way for all commands, the schema and traces.
+"""Finds the node that a user's text names. All commands, the schema and traces use the same rules.
 
 A text is an id, a name, a path or URI, the name of a table, or the end of a name or address from a `/` on. Paths are as Hadoop writes
 them, with nothing escaped (headwater/paths.py), and relative ones begin in the working folder. A partition or a file stands for its
@@ -19,14 +19,14 @@ from headwater.graph.stores.paging import encode_cursor, fold
 from headwater.graph.stores.protocol import Page
 from headwater.paths import Place, dataset_root, is_folder_store, looks_like_file, name_of_path, path_of_dataset, split_root
 
-MOST_NAMED = 5  # nodes of one name in a message; one more shows that there are others
+MOST_NAMED = 5  # nodes with one name in a message; one more shows that there are others
 _PAGE = 1_000
-_MOST_PAGES = 5  # of names that contain a text
+_MOST_PAGES = 5  # pages of names that contain a text
 _OF_DATASET, _OF_COLUMN = 2, 3  # parts of an id
 
 
 class Searched(Protocol):
-    """The questions to a graph store. The client of a service answers them, too."""
+    """The methods of a graph store that the search needs. The client of a service has them too."""
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]: ...
 
@@ -36,9 +36,9 @@ class Searched(Protocol):
 
 
 async def nodes_named(graph: Searched, tenant: str, text: str, kinds: Sequence[NodeKind]) -> list[Node]:
-    """Return the nodes that a text means: one, several of one name (at most `MOST_NAMED` and one more), or none.
+    """Return the nodes with a name: one, several with equal names (at most `MOST_NAMED` and one more), or none.
 
-    If things of several kinds have the name, the kind that is first in `kinds` is meant. A whole name goes before the end of a name.
+    If nodes of several kinds have the name, the first kind in `kinds` counts. A whole name takes precedence over the end of a name.
     """
     if found := await _known_as(graph, tenant, text, kinds):
         return found
@@ -60,7 +60,7 @@ def wholes(text: str) -> Iterator[Place]:
 
 
 def has_symlink(node: Node, table: str) -> bool:
-    """Whether a dataset of the graph has a table's name among its symlinks (OpenLineage). Any producer may have stated them."""
+    """Return whether a dataset has a table's name among its symlinks (OpenLineage). Any producer may have stated them."""
     stated = node.properties.get("symlinks")
     links = stated.get("identifiers") if isinstance(stated, Mapping) else None
     names = [str(link.get("name")).lower() for link in links if isinstance(link, Mapping)] if isinstance(links, list) else []
@@ -68,9 +68,8 @@ def has_symlink(node: Node, table: str) -> bool:
 
 
 async def _known_as(graph: Searched, tenant: str, text: str, kinds: Sequence[NodeKind]) -> list[Node]:
-    """The nodes that all of a text names."""
     if text.partition(":")[0] in set(kinds) and parse_id(text)[1]:
-        return (await graph.get(tenant, _ids(text)))[:1]  # no name is searched for: ids are asked for often
+        return (await graph.get(tenant, _ids(text)))[:1]  # ids are frequent, so they are not searched as names
     if NodeKind.DATASET in kinds and (found := await graph.get(tenant, [node_id(NodeKind.DATASET, *name) for name in _places(text)])):
         return found[:1]
     for name in _spellings(text):
@@ -81,37 +80,36 @@ async def _known_as(graph: Searched, tenant: str, text: str, kinds: Sequence[Nod
 
 
 def _ids(identifier: str) -> list[str]:
-    """An id, and that of the column in the whole dataset if it is one of a partition."""
+    """Return an id. For a column of a partition, also return the id of the same column in the whole dataset."""
     column = _parts(identifier, NodeKind.COLUMN, _OF_COLUMN)
     root = node_id(NodeKind.COLUMN, *dataset_root(column[0], column[1]), column[2]) if column else identifier
     return list(dict.fromkeys([identifier, root]))
 
 
 def _parts(identifier: str, kind: NodeKind, count: int) -> tuple[str, ...]:
-    """The parts of an id of a kind; none of any other text."""
     parts = parse_id(identifier)[1] if identifier.startswith(f"{kind}:") else ()
     return parts if len(parts) == count else ()
 
 
 def _places(text: str) -> list[tuple[str, str]]:
-    """The names that a dataset at a path or an address may have."""
+    """Return the names that a dataset at a path or an address may have."""
     namespace, separator, rest = text.partition("://")
     authority, slash, name = rest.partition("/")
     if not separator or namespace == "file":
         return [name_of_path(text)]
     if is_folder_store(namespace):
-        return [name_of_path(text), (f"{namespace}://{authority}", f"/{name}")]  # of keys, some producers write a `/` before
+        return [name_of_path(text), (f"{namespace}://{authority}", f"/{name}")]  # some producers write a `/` before a key
     return [(f"{namespace}://{authority}", each) for each in (name, unquote(name)) if slash and each]
 
 
 def _spellings(text: str) -> list[str]:
-    """Return the names that a dataset at a path may have. The whole path goes before the end of a name."""
+    """Return the names that a dataset at a path may have. The whole path comes before the end of a name."""
     path = text.removeprefix("file:").rstrip("/") or text
     return list(dict.fromkeys([os.path.abspath(path), text, path]))
 
 
 async def _first(kinds: Sequence[NodeKind], named: Callable[[NodeKind], Awaitable[list[Node]]]) -> list[Node]:
-    """Return the named nodes of the first kind that has any."""
+    """Return the nodes of the first kind for which `named` finds any."""
     for kind in kinds:
         if found := await named(kind):
             return found
@@ -129,7 +127,7 @@ async def _ending(graph: Searched, tenant: str, name: str, kind: NodeKind) -> li
     """Return the nodes of a kind whose name ends with a `/` and this name.
 
     Raises:
-        InvalidQueryError: too many names contain the text, and none of the first ends with it.
+        InvalidQueryError: too many names contain the text, and none of the first pages ends with it.
     """
     found: list[Node] = []
     cursor: str | None = None
@@ -145,10 +143,10 @@ async def _ending(graph: Searched, tenant: str, name: str, kind: NodeKind) -> li
 
 
 async def _by_address(graph: Searched, tenant: str, text: str) -> list[Node]:
-    """Datasets that a catalog knows by a text, as `db.table`, or whose address ends so, with the bucket or host: `bucket/key`."""
+    """Return datasets with a table name such as `db.table`, or with an address that ends with the text, such as `bucket/key`."""
     is_table = "/" not in text
     last = text.rpartition("." if is_table else "/")[2]
     nodes = (await graph.search(tenant, last, kinds=[NodeKind.DATASET], first=_PAGE)).nodes if last else []
-    if is_table:  # a table's folder mostly bears its name
+    if is_table:  # a table's folder usually has the name of the table
         return [node for node in nodes if has_symlink(node, text)][: MOST_NAMED + 1]
     return [node for node in nodes if path_of_dataset(*parse_id(node.id)[1]).endswith(f"/{text}")][: MOST_NAMED + 1]

@@ -1,4 +1,4 @@
-"""Data-quality results of a dataset or column, over time: one check each, one result a run."""
+"""Data-quality results of a dataset or column over time: a list of checks, each with one result per run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from headwater.errors import NotFoundError
 from headwater.graph.model import EdgeKind, Node, NodeKind, kind_of
 from headwater.graph.stores import Direction, GraphStore
 
-# Facets that hold no value of a column. A facet that is not here, as one of a producer's own, counts as holding some: the least and the
-# greatest, those that were expected and found, the rows of a plan.
+# Facets without values of columns. Any other facet, such as a producer's own, counts as containing values: the least and the
+# greatest value, expected and found values, the rows of a plan.
 _WITHOUT_VALUES = frozenset({
     "schema", "columnLineage", "dataSource", "datasetType", "documentation", "ownership", "tags", "lifecycleStateChange", "version",
     "datasetVersion", "symlinks", "storage", "hierarchy", "catalog", "outputStatistics", "inputStatistics", "sql", "sourceCode",
@@ -20,7 +20,7 @@ _WITHOUT_VALUES = frozenset({
     "environment-variables", "environmentVariables", "headwater_actor", "headwater_capture", "headwater_fieldAccess",
     "headwater_invocation", "headwater_operation", "headwater_operations", "headwater_recordedOperations", "headwater_stages",
 })  # fmt: skip
-# Properties that the projection makes. Under a name with a colon it states what users declare, and what jobs do.
+# Properties that the projection makes. Names with a colon are declarations of users and facts of jobs.
 _OWN = frozenset({
     "state", "startedAt", "endedAt", "updatedAt", "error", "producer", "parentRun", "rootRun", "lastRun", "lastComplete", "bareEnd",
     "capture", "leftOut", "ordinal", "type", "description", "block", "writtenAt", "files", "bytes", "rows", "path", "format", "length",
@@ -29,12 +29,12 @@ _OWN = frozenset({
 _OWN_PREFIXES = ("curated:", "tag:", "tagged:", "by:", "how:")
 _WITH_FACETS = frozenset({NodeKind.DATASET, NodeKind.COLUMN, NodeKind.VERSION, NodeKind.RUN, NodeKind.JOB, NodeKind.PIPELINE})
 _NO_VALUES = frozenset({"success", "severity", "rowCount", "bytes", "fileCount"})  # parts of a result that reveal no value of a column
-_INPUT = "input:"  # a run's properties of what it read
+_INPUT = "input:"  # prefix of a run's properties about its inputs
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a run. `at` is the time of the statement; `values` hold `success`, or the metrics."""
+    """The result of a check in one run. `at` is the time of the statement; `values` has `success`, or the metrics."""
 
     run: str
     at: str
@@ -43,7 +43,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """An assertion, or `metrics`, with its results, oldest first. `column` is None for those of the dataset as a whole."""
+    """An assertion, or `metrics`, with its results, oldest first. `column` is None for a check of the whole dataset."""
 
     id: str
     assertion: str
@@ -52,7 +52,7 @@ class Check:
 
 
 async def quality_of(graph: GraphStore, tenant: str, identifier: str) -> list[Check]:
-    """The checks of a dataset (those of its columns among them) or of a column, in order of column and assertion.
+    """Return the checks of a dataset (including those of its columns) or of a column, by column and assertion.
 
     Raises:
         NotFoundError: there is no such node.
@@ -72,12 +72,12 @@ async def quality_of(graph: GraphStore, tenant: str, identifier: str) -> list[Ch
 
 
 def holds_values(facet: str) -> bool:
-    """Whether a facet, by its name, may hold values of columns."""
+    """Return whether a facet may contain values of columns."""
     return facet not in _WITHOUT_VALUES
 
 
 def without_values(kind: NodeKind, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The properties of a node without the facets that may hold values of columns, those of a run's inputs among them."""
+    """Return the properties of a node without facets that may contain values of columns, including facets of a run's inputs."""
     if kind not in _WITH_FACETS:
         return dict(properties)
     kept = {name: value for name, value in properties.items() if _is_shown(name)}
@@ -88,7 +88,7 @@ def without_values(kind: NodeKind, properties: Mapping[str, Any]) -> dict[str, A
 
 
 def _input(about: Any) -> dict[str, Any]:
-    """Return the facts about a dataset that a run read: its version, and facets."""
+    """Return the facts about a dataset that a run read: its version, and facets without values."""
     stated = about if isinstance(about, Mapping) else {}
     shown = {"version": stated["version"]} if "version" in stated else {}
     facets = stated.get("inputFacets")
@@ -104,7 +104,7 @@ def _is_shown(name: str) -> bool:
 
 
 def outcome_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of a result that reveal no value of a column: whether it was as expected, and the counts."""
+    """Return the parts of a result that reveal no value of a column: success, severity and counts."""
     return {name: value for name, value in values.items() if name in _NO_VALUES}
 
 

@@ -1,1 +1,1 @@
-"""The code inside the user's Spark application: listener, plan analysis, capture agents, spool. It never imports the server."""
+"""The code inside the user's Spark application: listener, capture, Python-side recording, spool, delivery. It never imports the server."""

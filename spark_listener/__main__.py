@@ -1,6 +1,6 @@
 """Print the path of the launcher, for spark-submit: `spark-submit "$(python -m headwater.spark_listener)" job.py`.
 
-With `--site`, print the folder for PYTHONPATH with which `spark.headwater.enabled` turns capture on.
+With `--site`, print a folder. If PYTHONPATH has this folder, `spark.headwater.enabled` turns capture on.
 """
 
 import sys

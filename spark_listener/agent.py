@@ -1,7 +1,7 @@
-"""The agent: capture in this process, for all Spark applications that the program starts, one after another.
+"""The agent: captures all Spark applications that this process starts, one after another.
 
-The hooks report what the program does. The agent never raises, and never delays the program beyond the settings. At the end it delivers
-the lineage and prints a short summary.
+The hooks report what the program does. The agent never raises, and never delays the program beyond the settings. At the end it delivers the
+lineage and prints a short summary.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _MOST_EARLY = 1000  # declared operations before the first SparkContext
 
 
 class Agent(Watcher):
-    """The agent of a process. `finish` ends it; the hooks call everything else."""
+    """The agent of a process. `finish` ends it; the hooks call all other methods."""
 
     def __init__(self, settings: Settings, invocation: Invocation, *, loading_seconds: float = 0.0) -> None:
-        """`loading_seconds`: processor time of this process before the program, if it was ours."""
+        """`loading_seconds` is the processor time that Headwater took in this process before the program started."""
         self.settings = settings
         self._loading_seconds = loading_seconds
         self._invocation = invocation
@@ -53,7 +53,7 @@ class Agent(Watcher):
 
     @property
     def watching(self) -> bool:
-        """Whether the hooks should report. False in forked children."""
+        """Return whether the hooks should report. False in forked children."""
         return self.settings.mode is not Mode.OFF and not self._finished and self._breaker.closed
 
     def context_started(self, context: Any) -> None:
@@ -77,7 +77,6 @@ class Agent(Watcher):
             self._current.tally.driver_seconds += time.perf_counter() - began
 
     def session_made(self, session: Any) -> None:
-        """The program made a session: its first or a further one."""
         with self._breaker.guard("capturing a session"):
             if self._current is None or self._current.context is not session.sparkContext:
                 self.context_started(session.sparkContext)
@@ -85,14 +84,13 @@ class Agent(Watcher):
                 self._current.adopt(session)
 
     def context_stopped(self, context: Any) -> None:
-        """The program stopped a SparkContext, possibly for the second time."""
         with self._breaker.guard("ending capture"):
             if self._current is not None and self._current.context is context:
                 self._current.stopped()
                 self._wake()
 
     def frame_becomes_rdd(self, frame: Any) -> FrameHandover | None:
-        """The program takes the RDD of a DataFrame. Return the RDD to give to it if the records can be followed."""
+        """Return the RDD to give to a program that takes `df.rdd`. None if the records cannot be followed."""
         handed = None
         with self._breaker.counted("making an RDD of a DataFrame"):
             if self._current is not None and self.program(frame.sparkSession.sparkContext) is not None:
@@ -115,7 +113,7 @@ class Agent(Watcher):
             mark_looks(context, begin=False)
 
     def rdd_became_frame(self, rdd: Any, rows: Any, frame: Any) -> Any:
-        """The program made a DataFrame of an RDD. Return the same frame, with references if the records of the RDD have them."""
+        """Return the DataFrame to give to a program that made one from an RDD. It has references if the RDD's records have them."""
         made = frame
         with self._breaker.counted("making a DataFrame of an RDD"):
             if self._current is not None and rows is not None and self.program(rows.ctx) is not None:
@@ -125,7 +123,7 @@ class Agent(Watcher):
         return made
 
     def checkpoint_begins(self, frame: Any) -> TappedFrame | None:
-        """The program checkpoints a DataFrame. Return the frame to checkpoint instead, if its records can be followed."""
+        """Return the DataFrame to checkpoint instead of the program's. None if the records cannot be followed."""
         tapped = None
         with self._breaker.counted("looking at what is checkpointed"):
             if self._current is not None:
@@ -139,7 +137,7 @@ class Agent(Watcher):
                 token.made(checkpoint)
 
     def program(self, context: Any) -> Program | None:
-        """The RDDs of a context; None while their records are not captured."""
+        """Return the RDDs of a context. None while records are not captured."""
         if not self.watching or self._current is None or self._current.context is not context:
             return None
         try:
@@ -149,11 +147,10 @@ class Agent(Watcher):
             return None
 
     def rdd_fault(self, doing: str, error: Exception) -> None:
-        """An RDD could not be followed. The program goes on without it."""
         self._breaker.fault(doing, error)
 
     def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> SavedRDD | None:
-        """The program saves an RDD. Its inputs are looked up now, because afterwards they may be gone."""
+        """Describe an RDD before the program saves it. Its inputs are read now, because they may no longer exist afterwards."""
         began = time.time()
         saved = None
         if self._current is None:
@@ -182,7 +179,6 @@ class Agent(Watcher):
         return saved
 
     def save_ended(self, token: SavedRDD, error: BaseException | None) -> None:
-        """The save of `save_begins` ended."""
         with self._breaker.counted("an RDD was saved"):
             if self._current is not None:
                 text = f"{type(error).__name__}: {error}" if error is not None else None
@@ -194,7 +190,7 @@ class Agent(Watcher):
                     mark_jobs(self._current.context, None)
 
     def operation(self, operation: DeclaredOperation | RecordedOperations) -> None:
-        """A declared operation began or ended. Operations before the first SparkContext are kept for it."""
+        """Report that a declared operation began or ended. Operations before the first SparkContext are stored until it exists."""
         with self._breaker.counted("an operation was declared"):
             if self._current is not None:
                 self._current.operation(operation)
@@ -202,7 +198,7 @@ class Agent(Watcher):
                 self._early.append(operation)
 
     def finish(self, outcome: Outcome) -> None:
-        """The program ends: report it, deliver, and print the summary."""
+        """Report the end of the program, deliver its lineage, and print the summary."""
         if self.settings.mode is Mode.OFF or self._finished or self._breaker.forked:
             return
         self._finished = True

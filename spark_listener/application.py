@@ -1,7 +1,7 @@
-"""One Spark application in this process: from the start of its SparkContext to the end of its run.
+"""Captures one Spark application, from the start of its SparkContext to the end of its run.
 
-The program's threads enter `adopt`, `listen`, `tapped`, `note` and `stopped` only. Everything else happens in the listener's thread. It
-must never delay the program beyond the settings, and must report what it could not capture.
+The program's threads call `adopt`, `listen`, `tapped`, `note` and `stopped` only. Everything else happens in the listener's thread. The
+program must never be delayed beyond the settings, and everything that was not captured must be reported.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _LOCAL = re.compile(r"^local(\[.*\]|-cluster\[.*\])?$")
 
 
 class Application:
-    """`context` is PySpark's started SparkContext."""
+    """The capture of one application. `context` is PySpark's started SparkContext."""
 
     def __init__(
         self, context: Any, settings: Settings, invocation: Invocation, breaker: Breaker, origins: Origins, conf: SparkConf
@@ -74,11 +74,13 @@ class Application:
         self._program_lock = RLock()
         shared = urlsplit(settings.segments or "")
         self._recorded_in = Path(shared.path) if settings.segments else self.folder.segments
-        self._records_rdds = settings.records_rdds and self._obstacle is None and shared.scheme in ("", "file")  # workers write files
+        self._records_rdds = (
+            settings.records_rdds and self._obstacle is None and shared.scheme in ("", "file")
+        )  # Python workers write segments as local files
         self._problems: list[dict[str, str | None]] = []
 
         def open_scribe() -> Scribe:
-            from headwater.spark_listener.scribe import Scribe  # not on the program's thread
+            from headwater.spark_listener.scribe import Scribe  # imported on the listener's thread, so the program does not wait
 
             scribe = Scribe(self.folder, facts, settings, self.tally, origins, self.transports, self._recorded)
             scribe.start(invocation)
@@ -88,7 +90,6 @@ class Application:
         self._listener.start()
 
     def adopt(self, session: Any) -> None:
-        """Watch the queries of a new or cloned session."""
         began = time.perf_counter()
         self._listen()
         if self._bridge is not None:
@@ -97,7 +98,7 @@ class Application:
         self.tally.driver_seconds += time.perf_counter() - began
 
     def listen(self) -> None:
-        """Watch the jobs of a program that may have no session. Only one try: if it fails, RDDs are known without their stages."""
+        """Capture the jobs of a program that may have no session. If the only attempt fails, RDDs are known without their stages."""
         if not self._tried:
             self._tried = True
             self._listen()
@@ -107,7 +108,7 @@ class Application:
             return
         try:
             self._bridge = self._bridge_of(self.context)
-        except CaptureUnavailableError as error:  # for good: it would fail again for each session
+        except CaptureUnavailableError as error:  # the failure is permanent, so no further session is tried
             self.tally.unheard = str(error).partition("\n")[0].rstrip(".")
             self._problems.append({"operator": "capture", "reason": f"queries were not followed: {self.tally.unheard}", "kind": "missing"})
             _log.warning("Queries of %s are not followed. %s", self.context.appName, error)
@@ -136,7 +137,7 @@ class Application:
         )
 
     def _overwritten(self) -> list[str]:
-        """The folders that jobs of this home overwrite. Mode auto writes all records that are read from there."""
+        """Return the folders that jobs of this home overwrite. Mode auto writes all records that are read from there."""
         if self._settings.mode is not Mode.AUTO:
             return []
         with closing(Registry(self._settings.home)) as registry:
@@ -144,7 +145,7 @@ class Application:
 
     @property
     def program(self) -> Program | None:
-        """The known RDDs of the application; None if their records are not captured. Loaded with the first RDD."""
+        """Return the RDDs of the application. None if their records are not captured. The code is loaded with the first RDD."""
         with self._program_lock:
             if self._program is None and self._records_rdds:
                 from headwater.spark_listener.rdd_records.program import Program
@@ -156,7 +157,7 @@ class Application:
         return self._program
 
     def recorded(self, saved: SavedRDD, rdd: Any) -> SavedRDD:
-        """A save begins. Return the RDD to save in place of `rdd`, so that its records can be followed."""
+        """Return the RDD to save in place of `rdd`, so that its records can be followed."""
         if self.program is None:
             return saved
         from headwater.spark_listener.rdd_records.saves import begin_save
@@ -164,14 +165,13 @@ class Application:
         return begin_save(self.program, saved, rdd)
 
     def capture(self, saved: SavedRDD) -> dict[str, Any] | None:
-        """The capture of an ended save."""
         if self._program is None or self._bridge is None:
             return None
         from headwater.spark_listener.rdd_records.saves import end_save
 
         return end_save(self._program, saved, self._bridge.files_written)
 
-    def _files_read(self, rdd: Any, lines: bool) -> dict[str, Any]:  # handed on as a function
+    def _files_read(self, rdd: Any, lines: bool) -> dict[str, Any]:  # passed on as a function
         self.listen()
         found: dict[str, Any] = (
             self._bridge.files_read(rdd, lines) if self._bridge is not None else {"problem": "its files could not be listed"}
@@ -183,14 +183,13 @@ class Application:
         return None if self._bridge is None else self._bridge.bytes_read(rdd, most)
 
     def tapped(self, frame: Any) -> TappedFrame | None:
-        """The frame to checkpoint in place of `frame`."""
+        """Return the DataFrame to checkpoint in place of `frame`."""
         began = time.perf_counter()
         found = None if self._bridge is None else TappedFrame.of(frame, self._bridge)
         self.tally.driver_seconds += time.perf_counter() - began
         return found
 
     def handed_over(self, frame: Any) -> FrameHandover | None:
-        """The RDD to give to the program for a DataFrame."""
         if self.program is None or self._bridge is None:
             return None
         began = time.perf_counter()
@@ -203,7 +202,7 @@ class Application:
         return found
 
     def taken_over(self, rows: Any, frame: Any) -> Any:
-        """The DataFrame to give to the program for a frame that PySpark made of an RDD."""
+        """Return the DataFrame to give to the program for one that PySpark made from an RDD."""
         if self.program is None or self._bridge is None:
             return frame
         began = time.perf_counter()
@@ -216,7 +215,6 @@ class Application:
         return made
 
     def _recorded(self, parts: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The capture of a query, with the known RDDs behind its rows."""
         if self._program is None:
             return parts
         try:
@@ -227,15 +225,13 @@ class Application:
             return {**parts, "status": "refused", "boundaries": [], "segments": [], "problems": [*parts["problems"], problem]}
 
     def note(self, saved: SavedRDD) -> None:
-        """An RDD was saved, or failed to be."""
         self._listener.note(saved)
 
     def operation(self, operation: DeclaredOperation | RecordedOperations) -> None:
-        """A declared operation began or ended."""
         self._listener.note(operation)
 
     def stopped(self) -> None:
-        """The SparkContext has stopped. Its events are complete, and are spooled before the program goes on."""
+        """Wait for Spark's last events after the SparkContext has stopped, and spool them."""
         if self.stopped_at is not None:
             return
         self.stopped_at = time.time()
@@ -250,7 +246,6 @@ class Application:
         self.tally.driver_seconds += time.perf_counter() - began
 
     def end(self, outcome: Outcome) -> None:
-        """Report the end of the run. The folder stays open for delivery."""
         self.stopped()
         self._listener.state_end(outcome, self.stopped_at or time.time(), [*self._problems, *self._breaker.problems()])
 
@@ -260,7 +255,7 @@ class Application:
 
 
 def _obstacle(context: Any, settings: Settings) -> dict[str, Any] | None:
-    """The reason why records cannot be captured in this application; None if they can."""
+    """Return the reason why records cannot be captured in this application. None if they can."""
     from headwater.spark_listener.capture.jar import untried
 
     refusal = untried(str(context.version))

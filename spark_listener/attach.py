@@ -1,4 +1,4 @@
-"""`headwater.attach(spark)` and `detach`: capture by a line in the program, for notebooks and tests."""
+"""`headwater.attach(spark)` and `detach`: turn capture on from within a program, for notebooks and tests."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _started_in: int | None = None
 def attach(spark: Any, **options: Any) -> None:
     """Capture the lineage of `spark` from now on, and of sessions and contexts made later in this process.
 
-    Options are those of `headwater run`, and win over `HEADWATER_…` variables: `mode`, `home`, `namespace`, `name`, `url`, `api_key`,
-    `segments`, `quiet`, `exit_wait`, `spool_bytes`, `environment`, `leave_out`. A second call, or a call under `headwater run`, changes
-    nothing. It never raises: the log reports a fault, and the program goes on without capture.
+    The options are those of `headwater run`, and take precedence over `HEADWATER_…` variables: `mode`, `home`, `namespace`, `name`, `url`,
+    `api_key`, `segments`, `quiet`, `exit_wait`, `spool_bytes`, `environment`, `leave_out`. A second call, or a call under `headwater run`,
+    changes nothing. The function never raises: the log reports a fault, and the program continues without capture.
     """
     if _started_in == os.getpid():
         _log.debug("capture is on already; attach changes nothing")
@@ -43,9 +43,9 @@ def attach(spark: Any, **options: Any) -> None:
 
 
 def detach(spark: Any) -> None:  # noqa: ARG001  # there is one capture a process; named as in `attach`
-    """End the capture of this process: the run of the application ends, and its lineage is delivered. `attach` may begin again.
+    """End capture in this process: the run of the application ends, and its lineage is delivered. `attach` may begin again.
 
-    It never raises. Without capture it does nothing.
+    The function never raises, and does nothing without capture.
     """
     global _attached, _started_in  # noqa: PLW0603  # one capture a process
     agent, _attached = _attached, None
@@ -55,19 +55,19 @@ def detach(spark: Any) -> None:  # noqa: ARG001  # there is one capture a proces
 
 
 def operation(name: str, inputs: Any = (), outputs: Any = (), description: str | None = None) -> Operation:
-    """Declare an operation that no Spark plan shows, around a block of code or as a decorator of a function.
+    """Declare work that no Spark plan shows, around a block of code or as a decorator of a function.
 
         with headwater.operation("geocode", ["/lake/addresses"], ["/lake/places"], "asks a service where addresses are"):
             …
 
     `inputs` and `outputs` are paths or URIs, or pairs of an OpenLineage namespace and name. The operation is a separate run, which ends
-    with the block and is marked as declared. Without capture it does nothing. It never raises: the log reports invalid arguments.
+    with the block and is marked as declared. It does nothing without capture. It never raises: the log reports invalid arguments.
     """
     return Operation(recorder, declared(name, inputs, outputs, description))
 
 
 def switch_on(context: Any) -> None:
-    """Turn capture on for a SparkContext with `spark.headwater.enabled`. Settings are those of environment and configuration.
+    """Turn capture on for a SparkContext with `spark.headwater.enabled`. Settings come from environment and configuration.
 
     Raises:
         ConfigurationError: a setting is invalid.
@@ -79,7 +79,7 @@ def switch_on(context: Any) -> None:
 
 
 def program_of(context: Any) -> Any:
-    """The RDDs of a context (`rdd_records.program.Program`) if their records are captured, else None."""
+    """Return the RDDs of a context (`rdd_records.program.Program`). None if their records are not captured."""
     agent = recorder()
     return None if agent is None else agent.program(context)
 
@@ -103,7 +103,6 @@ def _begin(settings: Settings) -> Agent | None:
 
 
 def recorder() -> Agent | None:
-    """Return the receiver of the program's declarations; None without capture."""
     agent = _attached if _started_in == os.getpid() else None
     return agent if agent is not None and agent.watching else None
 

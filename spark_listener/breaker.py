@@ -1,7 +1,8 @@
-"""The circuit breaker: it keeps our faults away from the user's program.
+"""The circuit breaker: keeps faults of Headwater away from the user's program.
 
-Every call of ours in the program's threads goes through `guard`. A fault there, or too many in the background, turns capture off for the
-rest of the process. The breaker reports that once, and the program runs as if we were not there. Interrupts and exits of the user pass.
+Every call of Headwater in the program's threads goes through `guard`. A fault there, or too many faults in the background, turn capture off
+for the rest of the process. The breaker logs that once, and the program runs as if without Headwater. Interrupts and exits by the user
+pass.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ _TOLERATED = 10  # faults in the background; each costs one query its lineage
 
 
 class Breaker:
-    """`closed` while capture works. It opens once; in a forked child it is open from the start."""
+    """The circuit breaker of a process.
+
+    `closed` while capture works. Once open, it stays open. In a forked child it is open from the start.
+    """
 
     def __init__(self) -> None:
         self._pid = os.getpid()
@@ -31,17 +35,15 @@ class Breaker:
 
     @property
     def forked(self) -> bool:
-        """Whether this process is a fork of the capturing process."""
         return os.getpid() != self._pid
 
     def problems(self) -> list[dict[str, str | None]]:
-        """Our own faults, for the ledger."""
         reasons = [*self.faults, *([f"capture turned itself off: {self.reason}"] if self.reason else [])]
         return [{"operator": None, "reason": reason, "kind": "fault"} for reason in reasons]
 
     @contextmanager
     def guard(self, doing: str) -> Iterator[None]:
-        """Run our code in the program's thread. A fault turns capture off and goes no further."""
+        """Run code of Headwater in the program's thread. A fault turns capture off, and does not reach the program."""
         try:
             yield
         except Exception as error:  # noqa: BLE001  # the promise of this module; the reason is logged
@@ -49,14 +51,14 @@ class Breaker:
 
     @contextmanager
     def counted(self, doing: str) -> Iterator[None]:
-        """Run our code in the background. A fault costs one query its lineage, and is counted."""
+        """Run code of Headwater in the background. A fault costs one query its lineage, and is counted."""
         try:
             yield
         except Exception as error:  # noqa: BLE001  # the promise of this module; the reason is kept for the ledger
             self.fault(doing, error)
 
     def fault(self, doing: str, error: Exception) -> None:
-        """Count a fault in the background. Beyond the limit it turns capture off."""
+        """Count a fault in the background. Too many faults turn capture off."""
         self.faults.append(f"{doing}: {type(error).__name__}: {error}")
         _log.debug("fault while %s", doing, exc_info=error)
         if len(self.faults) >= _TOLERATED:

@@ -1,4 +1,4 @@
-"""Frames with taps, checkpointed in place of the program's frames so that rows are recorded: PySpark's side of the JVM's `Checkpoint`."""
+"""DataFrames with taps for checkpoints: Spark checkpoints them in place of the program's, so that their rows are recorded."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class TappedFrame:
-    """`frame` is PySpark's, with the plan of the program's frame and taps in it. None: the program's frame is checkpointed, unrecorded."""
+    """A DataFrame to checkpoint: the plan of the program's with taps. If `frame` is None, the program's own is checkpointed."""
 
     frame: Any | None
     java: Any
 
     @classmethod
     def of(cls, frame: Any, bridge: Any) -> TappedFrame | None:
-        """The tapped frame of PySpark's `frame`; None if records are not captured. No job runs."""
+        """Return PySpark's `frame` with taps. None if records are not captured. No job runs."""
         java = bridge.checkpoint(frame._jdf)  # noqa: SLF001  # there is no public way to the JVM's object
         if java is None:
             return None
@@ -23,5 +23,5 @@ class TappedFrame:
         return cls(None if tapped is None else type(frame)(tapped, frame.sparkSession), java)
 
     def made(self, checkpoint: Any) -> None:
-        """The program received `checkpoint`, a frame that reads the rows."""
+        """Register `checkpoint`, the DataFrame that the program received from the checkpoint."""
         self.java.made(checkpoint._jdf)  # noqa: SLF001  # as above

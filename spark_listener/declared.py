@@ -1,4 +1,4 @@
-"""Declarations of a program about its functions over partitions, for record lineage. Light, because programs import it."""
+"""Declarations of a program about its functions over partitions. Programs import this module, so it must load fast."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ Of: TypeAlias = Callable[[int, Any], Iterable[int]]
 
 @dataclass(frozen=True, slots=True)
 class RowWise:
-    """A function with one record behind each result. `check`: verify one record in so many; 0: none."""
+    """The declaration of a function with one input record for each result. Every `check`-th record is verified; 0 verifies none."""
 
     check: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class MadeOf:
-    """A function with `of`, which returns the records behind a result. `check`: verify one result in so many; 0: none."""
+    """The declaration of a function with `of`, which returns the records of a result.
+
+    Every `check`-th result is verified; 0 verifies none.
+    """
 
     of: Of
     check: int = 0
@@ -35,22 +38,21 @@ def row_wise(*, check: int = 0) -> Callable[[_Function], _Function]: ...
 
 
 def row_wise(function: Any = None, *, check: int = 0) -> Any:
-    """Declare that each result of a function over a partition is made of the record that it pulled last, and of no other.
+    """Declare that each result of a function over a partition is made only of the record that the function read last.
 
-    For functions passed to `mapPartitions` or `mapPartitionsWithIndex`. Their records then have lineage like those of `map`, instead of the
+    For functions passed to `mapPartitions` or `mapPartitionsWithIndex`. Each result then has lineage like a result of `map`, instead of the
     whole partition's.
 
     Args:
         function: The function, which is returned unchanged. It may be any callable that can have attributes.
-        check: Verify one record in so many, and the first of each partition, by calling the function again with that record alone. If the
-            results differ, nothing is captured of the records, and the run's summary says so.
+        check: Verify every `check`-th record, and the first of each partition, by calling the function again with that record alone. If the
+            results differ, no records of the function are captured, and the run's summary says so.
     """
     mark = _marked("row-wise", _count(check))
     return mark if function is None else mark(function)
 
 
 def made_of(of: Of, *, check: int = 0) -> Callable[[_Function], _Function]:
-    """Declare the records behind each result of a function over a partition; see `headwater.lineage(of=…)`."""
     return _marked("of", of, _count(check))
 
 
@@ -67,9 +69,9 @@ def _marked(*declared: Any) -> Callable[[Any], Any]:
 
 
 def declared(function: Any) -> RowWise | MadeOf | None:
-    """The declaration about a function, or None.
+    """Return the declaration about a function. None without one.
 
-    A declaration that `functools.wraps` copied belongs to the inner function: the outer one may do anything.
+    A declaration that `functools.wraps` copied belongs to the inner function, because the outer function may do anything.
     """
     found = getattr(function, _DECLARED, None)
     if found is not None and found is getattr(getattr(function, "__wrapped__", None), _DECLARED, None):

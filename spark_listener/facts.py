@@ -11,7 +11,10 @@ from headwater.spark_listener.spark_conf import SparkConf
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """`started` is in seconds since the epoch. `obstacle` is the reason why records cannot be captured on this master, or None."""
+    """Facts about a SparkContext. `started` is in seconds since the epoch.
+
+    `obstacle` is the reason why records cannot be captured on this master, or None.
+    """
 
     id: str
     name: str

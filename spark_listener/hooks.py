@@ -1,9 +1,8 @@
-"""The hooks in PySpark: after the start of a SparkContext or session, around `stop`, around reads and saves of RDDs, and checkpoints.
+"""Hooks in PySpark: at the start of a SparkContext or session, and around `stop`, reads and saves of RDDs, and checkpoints.
 
 They are installed on PySpark's classes at import, in this process only. Python workers never load this module, and in a forked child every
 hook passes the call on. A hook calls the original with the same arguments, and the program gets its result or exception. There are two
-exceptions: a checkpoint is called on a tapped frame that records the rows, and the RDD of a frame (or the frame of an RDD) carries
-references.
+exceptions: a checkpoint is called on a DataFrame with taps, and the RDD of a DataFrame (or the DataFrame of an RDD) carries references.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Watcher:
-    """Receives the events of the hooks. This one ignores them; a subclass overrides what it needs. No method may raise."""
+    """Receives the events of the hooks. This class ignores them; a subclass overrides the methods that it needs. No method may raise."""
 
     @property
     def watching(self) -> bool:
@@ -60,7 +59,7 @@ class Watcher:
 
 
 class _Current:
-    """The watcher of this process. PySpark's classes are hooked once, and look up the watcher at each call."""
+    """The present watcher. PySpark's classes are hooked once, and look up the watcher at each call."""
 
     def __init__(self) -> None:
         self.to = Watcher()
@@ -108,7 +107,7 @@ def _hook(watcher: Watcher) -> None:
 
 
 class _AfterImport(MetaPathFinder):
-    """Finds no module itself. It runs a patch after a named module was executed."""
+    """An import finder that finds no module. It runs a patch after a named module was executed."""
 
     def __init__(self, patches: dict[str, Callable[[ModuleType], None]]) -> None:
         self._patches = patches
@@ -214,7 +213,6 @@ def _hook_rdd(module: ModuleType, *, watcher: Watcher) -> None:
 
 
 def _get_lineage(rdd: Any) -> Any:
-    """Return the lineage of an RDD: Titian's name for `headwater.lineage(rdd)`."""
     import headwater
 
     return headwater.lineage(rdd)

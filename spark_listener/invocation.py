@@ -1,7 +1,7 @@
-"""The start of this program, for the record of a run and for its replay.
+"""How this program was started, for the record of a run and for its replay.
 
-Taken once, before the program can change its arguments or folder. It must never carry a secret: an allow list names the variables, and all
-values are redacted.
+Read once, before the program can change its arguments or folder. The record must never contain a secret: only variables in an allow list
+are kept, and all values are redacted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LARGEST_SCRIPT = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """`script` is absolute; None if the program is not a file (a notebook, a shell, `-m`)."""
+    """How a program was started. `script` is absolute. It is None if the program is not a file (a notebook, a shell, `-m`)."""
 
     argv: Sequence[str]
     working_directory: str
@@ -38,7 +38,6 @@ class Invocation:
 
 
 def take_invocation(*, script: str | None, argv: Sequence[str], extra_variables: Sequence[str] = ()) -> Invocation:
-    """The invocation of this process."""
     return Invocation(
         argv=redact_arguments(argv),
         working_directory=redact(_working_directory()),
@@ -50,7 +49,7 @@ def take_invocation(*, script: str | None, argv: Sequence[str], extra_variables:
 
 
 def this_invocation(extra_variables: Sequence[str] = ()) -> Invocation:
-    """The invocation if another launcher started the program. `__main__` names the file, if there is one."""
+    """Return how this process was started, if another launcher started it. `__main__` names the script, if there is one."""
     main = sys.modules.get("__main__")
     script = getattr(main, "__file__", None)
     return take_invocation(
@@ -59,7 +58,7 @@ def this_invocation(extra_variables: Sequence[str] = ()) -> Invocation:
 
 
 def register_program(registry: Registry, invocation: Invocation, run: RunName) -> None:
-    """Register the program in its home so that a replay can start it. Without a script, do nothing."""
+    """Register the program in its home so that a replay can start it. Do nothing without a script."""
     if invocation.script is None or invocation.script_sha256 is None:
         return
     registry.register(
@@ -72,7 +71,6 @@ def register_program(registry: Registry, invocation: Invocation, run: RunName) -
 
 
 def environment_of(extra: Sequence[str]) -> dict[str, str]:
-    """The current values of the variables that may be kept, without secrets."""
     return {name: redact(os.environ[name]) for name in sorted({*ALLOWED, *extra}) if name in os.environ and not is_secret_name(name)}
 
 
@@ -84,7 +82,7 @@ def _working_directory() -> str:
 
 
 def script_sha256(script: str) -> str | None:
-    """The SHA-256 of a script; None if it is not a file, cannot be read, or is far larger than a script."""
+    """Return the SHA-256 of a script. None if it is not a file, cannot be read, or is far larger than a script."""
     try:
         path = Path(script)
         if not path.is_file() or path.stat().st_size > _LARGEST_SCRIPT:

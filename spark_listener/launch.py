@@ -1,12 +1,12 @@
 """The launcher: runs a program as `python` would, with capture on.
 
-Process, interpreter, arguments, `__main__`, `sys.path`, signals and exit code are those of `python`. A traceback shows the program's
-frames only. For `headwater run`, and for spark-submit with this file in front of the program:
+Process, interpreter, arguments, `__main__`, `sys.path`, signals and exit code are those of `python`. A traceback shows the program's frames
+only. `headwater run` uses the launcher. For spark-submit, this file goes in front of the program:
 
     spark-submit "$(python -m headwater.spark_listener)" job.py …
 
-There, the settings come from the environment. A replay (`HEADWATER_REPLAY`) redirects the program's paths to a shadow before the start. A
-recapture also captures, and delivers nothing.
+There, the settings come from the environment. A replay (`HEADWATER_REPLAY`) redirects the program's paths to a shadow folder before the
+start. A recapture also captures, and delivers nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _INTERRUPTED = 128 + signal.SIGINT
 
 
 class _Ending:
-    """The end of the process. Capture finishes after all exit handlers of the program."""
+    """Finishes capture at the end of the process, after all exit handlers of the program."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -103,7 +103,6 @@ def run(program: str, arguments: Sequence[str], settings: Settings, *, module: b
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
-    """The entry point for spark-submit. Arguments are the program and its arguments."""
     program, *arguments = sys.argv[1:] if argv is None else argv
     try:
         settings = load_settings()
@@ -129,7 +128,6 @@ def _execute(program: str, order: ReplayOrder | None, *, module: bool) -> None:
 
 
 def _first_on_path(folder: str) -> None:
-    """Replace our folder on `sys.path` by the program's."""
     if not sys.flags.safe_path:
         sys.path[0] = folder
 
@@ -161,7 +159,7 @@ def _compiled(path: str, content: bytes) -> CodeType:
 
 
 def _is_source(program: str) -> bool:
-    """Whether the file is source code and not an archive with a `__main__`, which begins like a ZIP."""
+    """Return whether a file is source code. An archive with a `__main__` begins like a ZIP."""
     with open(program, "rb") as file:
         return file.read(4) != b"PK\x03\x04"
 
@@ -198,7 +196,6 @@ def _show(error: BaseException) -> None:
 
 
 def _theirs(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback without frames of the launcher and the hooks."""
     if trace is None:
         return None
     rest = _theirs(trace.tb_next)
@@ -213,7 +210,7 @@ def _is_ours(filename: str) -> bool:
 
 
 if __name__ == "__main__":
-    # The program becomes `__main__`; this file goes on as a module.
+    # The program becomes `__main__`, and this file is imported as a module.
     from headwater.spark_listener import launch
 
     launch.main()

@@ -1,4 +1,4 @@
-"""The listener: a daemon thread of an application that converts events of Spark to OpenLineage and writes the spool.
+"""The listener: a daemon thread that converts Spark's events to OpenLineage and writes them to the spool.
 
 The listener may be slow or fail at one query, but the program must never notice. A query that cannot be converted counts as a fault in the
 ledger. At the end of the program, the listener has limited time to finish.
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("headwater.listener")
 _DRAIN_MS = 500
-_SOON_MS = 100  # while a recorded query runs
+_SOON_MS = 100  # milliseconds between reads while a recorded query runs
 
 
 class Listener:
-    """Reads the bridge, once there is one, and the notes of the program's threads. The scribe writes the events."""
+    """Reads events from the bridge to the JVM, and notes from the program's threads. The scribe writes them."""
 
     def __init__(self, open_scribe: Callable[[], Scribe], breaker: Breaker, tally: Tally) -> None:
         self._open_scribe = open_scribe
@@ -45,20 +45,18 @@ class Listener:
         self._thread = threading.Thread(target=self._run, name="headwater-listener", daemon=True)
 
     def start(self) -> None:
-        """Begin, and spool the START of the application."""
         self._thread.start()
 
     def drain_from(self, bridge: Any) -> None:
-        """Read this bridge from now on."""
         self._bridge = bridge
         self._notes.put(None)
 
     def note(self, seen: SavedRDD | DeclaredOperation | RecordedOperations) -> None:
-        """Note an event that the bridge does not see."""
+        """Add an event of the program that the bridge does not report."""
         self._notes.put(seen)
 
     def finish(self, timeout: float) -> bool:
-        """Read the rest and end within `timeout` seconds. Return whether that worked."""
+        """Read the remaining events and end within `timeout` seconds. Return false if that failed."""
         self._finishing = True
         self._notes.put(None)
         if self._bridge is not None:
@@ -68,7 +66,6 @@ class Listener:
         return not self._thread.is_alive()
 
     def state_end(self, outcome: Outcome, at: float, faults: Sequence[Mapping[str, Any]]) -> None:
-        """Spool the end of the application. Called once, after `finish`."""
         if self._scribe is not None:
             self._read_operations(self._scribe)
             self._scribe.end(outcome, at, faults)
@@ -103,7 +100,7 @@ class Listener:
                 with self._breaker.counted("an operation was declared"):
                     scribe.operation(seen)
             elif seen is not None:
-                drained = self._read_bridge(scribe, 0, flush=True)  # its jobs have ended, and come first
+                drained = self._read_bridge(scribe, 0, flush=True)  # events of ended jobs come first
                 while drained:
                     drained = self._read_bridge(scribe, 0, flush=False)
                 with self._breaker.counted("an RDD was saved"):

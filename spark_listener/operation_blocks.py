@@ -1,6 +1,6 @@
 """`headwater.operation` around a block of code or, as a decorator, around each call of a function.
 
-A program may be in one operation several times at once: in threads, tasks and generators. Each time is a separate execution.
+Threads, tasks and generators of a program may execute an operation at the same time. Each execution is a run of its own.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _CANCELLED = ("CancelledError", "GeneratorExit", "KeyboardInterrupt")
 
 
 class Recorder(Protocol):
-    """The receiver of operations. It never raises."""
+    """Receives declared operations. The methods never raise."""
 
     def operation(self, operation: DeclaredOperation) -> None: ...
 
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """One entry into an operation. `begun` is None if nothing is recorded of it."""
+    """One execution of an operation. `begun` is None if it is not recorded."""
 
     owner: Operation
     begun: DeclaredOperation | None
@@ -42,10 +42,11 @@ _ENTRIES: ContextVar[tuple[_Entry, ...]] = ContextVar("headwater_operations", de
 
 
 class Operation:
-    """A declared operation around a block of code or each call of a function. Several threads may be in it.
+    """A declared operation around a block of code or each call of a function. Several threads may execute it.
 
-    `recorder` is called at each entry, because capture may begin after a function was decorated. It returns None without capture. A fault
-    here never reaches the program. A thread or task leaves the operation that it entered; if another one leaves, the latest entry ends.
+    `recorder` is called at each start, because capture may begin after a function was decorated. It returns None without capture. No fault
+    here reaches the program. A thread or task ends the execution that it started. If another thread leaves the block, the latest execution
+    ends.
     """
 
     def __init__(self, recorder: Callable[[], Recorder | None], declared: DeclaredOperation | None) -> None:
@@ -54,7 +55,7 @@ class Operation:
         self._open: list[_Entry] = []
 
     def __call__(self, function: Any) -> Any:
-        """Return the function, with each of its calls as a separate operation.
+        """Return the function with a separate operation for each call.
 
         The operation of an `async` function ends when it has been awaited; that of a generator when it is exhausted or closed. If the
         function never begins, neither does the operation.
@@ -89,11 +90,11 @@ class Operation:
             _log.warning("The end of a declared operation is left out: %s: %s.", type(fault).__name__, fault)
 
     def _left(self) -> DeclaredOperation | None:
-        """The last entry of this thread or task; else the last entry of any; None if all have ended."""
+        """Return the last execution that this thread or task started; otherwise the last of all. None if all have ended."""
         here = [entry for entry in _still_open() if entry.owner is self]
         while self._open:
             entry = here.pop() if here else self._open[-1]
-            with suppress(ValueError):  # another thread left it at the same time
+            with suppress(ValueError):  # another thread has ended it at the same time
                 self._open.remove(entry)
                 entry.open = False
                 _ENTRIES.set(_still_open())
@@ -151,7 +152,6 @@ def _wrapped_asynchronous_generator(function: Callable[..., Any], operation: Cal
 
 
 def _outcome(error: BaseException | None) -> Outcome:
-    """The outcome of a block of code. `sys.exit()` is a success."""
     if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
         return Outcome()
     kind = type(error).__name__

@@ -1,8 +1,8 @@
-"""Declared operations: `headwater.operation` around any code, or `spark.headwater.operation.NAME` in its configuration.
+"""Declared operations: `headwater.operation` around any code, or `spark.headwater.operation.NAME` in Spark's configuration.
 
-For work that no Spark plan shows: a call of a service, a copy by another tool, a model that a library trains. A declared operation is a
-separate run with the datasets that its author names. It is marked as declared, because nobody checked them. It never fails or changes the
-program: the log reports invalid declarations.
+They describe work that no Spark plan shows: a call of a service, a copy by another tool, a model that a library trains. A declared
+operation is a separate run with the datasets that its author names. It is marked as declared, because nothing checks the datasets. It never
+fails or changes the program: the log reports invalid declarations.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class DeclaredOperation:
     run_id: str = field(default_factory=new_run_id)
 
     def begun(self) -> DeclaredOperation:
-        """Another execution, which begins now."""
+        """Return another execution of the operation, which begins now."""
         inputs, outputs = [_named(each) for each in self.inputs], [_named(each) for each in self.outputs]
         return replace(self, inputs=inputs, outputs=outputs, started=time.time(), run_id=new_run_id())
 
     def job_facets(self) -> dict[str, Facet]:
-        """The facets with the mark of a declared job and the author's description."""
+        """Return the facets that mark a declared job, with the author's description."""
         facets = {OPERATION: facet(OPERATION, declared=True, declaredIn=self.declared_in, name=redact(self.name))}
         if self.description:
             facets["documentation"] = facet("documentation", description=redact(self.description)[:_LONGEST])
@@ -74,13 +74,13 @@ class DeclaredOperation:
 
 @dataclass(frozen=True, slots=True)
 class RecordedOperations:
-    """The program's operations on fields. `event` makes the event for the namespace, job and run of the program."""
+    """Operations on fields that the program recorded. `event` makes an event for a namespace, job and run."""
 
     event: Callable[[str, str, str], dict[str, Any]]
 
 
 def declared(name: Any, inputs: Any, outputs: Any, description: Any, declared_in: str = "program") -> DeclaredOperation | None:
-    """The operation, or None if the declaration is invalid, which the log reports."""
+    """Return the operation. None if the declaration is invalid, which the log reports."""
     try:
         text = None if description is None else str(description)
         return DeclaredOperation(_title(name), _names("inputs", inputs), _names("outputs", outputs), text, declared_in)
@@ -91,7 +91,7 @@ def declared(name: Any, inputs: Any, outputs: Any, description: Any, declared_in
 
 
 def of_configuration(ours: Mapping[str, str]) -> list[DeclaredOperation]:
-    """The operations of `spark.headwater.operation.NAME`: JSON with `inputs`, `outputs` and `description`."""
+    """Return the operations in `spark.headwater.operation.NAME`: JSON with `inputs`, `outputs` and `description`."""
     found = []
     for key, value in sorted(ours.items()):
         if key.startswith(OPERATIONS):

@@ -1,4 +1,4 @@
-"""The outcome of a program, a query, or the save of an RDD."""
+"""The outcome of a program, of a query, or of the save of an RDD."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`error` is None after a success. `exit_code` is known under `headwater run`; `language` is the language of the error.
+    """The outcome of a program, query or save. `error` is None after a success.
 
-    `cancelled`: somebody ended it, so it is not a fault of the program.
+    `exit_code` is known under `headwater run`. `language` is the language of the error. `cancelled` means that a user ended it, so the
+    program has no fault.
     """
 
     error: str | None = None
@@ -24,5 +25,5 @@ class Outcome:
 
 
 def is_cancelled(error: str) -> bool:
-    """Whether an error text of Python says that somebody ended the work."""
+    """Return whether an error text of Python means that a user cancelled the work."""
     return error.startswith("KeyboardInterrupt") or "[SPARK_JOB_CANCELLED]" in error

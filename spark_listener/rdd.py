@@ -1,7 +1,7 @@
-"""RDD programs at the grain of datasets: the inputs of an RDD, and the places where it was saved.
+"""Inputs and outputs of RDD programs, by dataset.
 
-For the hooks around PySpark's RDD. The inputs are found in the JVM, by walking the dependencies of the RDD down to those that read files.
-The walk is limited, because each step is a call into the JVM. A walk that reached the limit reports it.
+The hooks around PySpark's RDD use it. The inputs are found in the JVM, by following the dependencies of the RDD down to those that read
+files. The number of steps is limited, because each is a call into the JVM. If the limit is reached, that is reported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_RDDS = 200
 _MOST_FILES = 64
 _MOST_REMEMBERED = 10_000
 _SAVE = "headwater.save"  # read by jvm/listen/Events.java
-_LOOK = "headwater.look"  # read there, too
+_LOOK = "headwater.look"  # read by the same class
 _LISTED = re.compile(r"(?:\\.|[^,\\]|\\$)+", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _INPUT_FOLDERS = "mapreduce.input.fileinputformat.inputdir"
@@ -28,7 +28,7 @@ _INPUT_FOLDERS = "mapreduce.input.fileinputformat.inputdir"
 
 @dataclass(frozen=True, slots=True)
 class SavedRDD:
-    """An RDD that was saved, or failed to be. Instants are in seconds since the epoch; `id` is the mark of its jobs."""
+    """A save of an RDD, successful or not. Instants are in seconds since the epoch; `id` marks its jobs."""
 
     id: str
     operation: str
@@ -49,7 +49,7 @@ class SavedRDD:
 
 @dataclass(slots=True)
 class RddSources:
-    """Paths that an RDD reads, in the order found. `problems` are the inputs that were not found, with reasons."""
+    """Paths that an RDD reads, in the order found. `problems` are inputs that were not found, with reasons."""
 
     paths: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -57,19 +57,19 @@ class RddSources:
 
 
 def mark_jobs(context: Any, save: str | None) -> None:
-    """Mark the later jobs of this thread as jobs of a save; None ends the marking."""
+    """Mark the next jobs of this thread as jobs of a save. None ends the marking."""
     context.setLocalProperty(_SAVE, save)
 
 
 def mark_looks(context: Any, *, begin: bool) -> None:
-    """Mark the later jobs of this thread as looks at a schema, or end the marking."""
+    """Mark the next jobs of this thread as jobs that infer a schema, or end the marking."""
     context.setLocalProperty(_LOOK, "true" if begin else None)
 
 
 class Origins:
-    """Remembers the inputs of RDDs made from DataFrames, of DataFrames made from RDDs, and of checkpoints. Finds the inputs of any RDD.
+    """Finds the inputs of RDDs. It remembers RDDs made from DataFrames, DataFrames made from RDDs, and checkpoints.
 
-    `describe` describes a plan of the JVM; with None, columns are not followed.
+    `describe` describes a plan of the JVM. If it is None, columns are not followed.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class Origins:
         self._of_columns: dict[int, tuple[str, ...]] = {}
 
     def remember(self, frame: Any, rdd: Any, plan: Any = None) -> None:
-        """`rdd` was made from the DataFrame `frame`. Its files are known by the roots of `plan`, by default the frame's own plan."""
+        """Remember that `rdd` was made from `frame`. Its files are the files of `plan`, by default the plan of `frame`."""
         if len(self._of_frames) < _MOST_REMEMBERED:
             start = getattr(rdd, "_prev_jrdd", None) or _jvm(rdd, "_jrdd")
             known = _jvm(frame, "_jdf").queryExecution().optimizedPlan() if plan is None else plan
@@ -89,7 +89,7 @@ class Origins:
                 self._seen_by_rdds[int(start.rdd().id())] = self.kept.of_plan(self.describe(known)).opaque()
 
     def remember_frame(self, rdd: Any, frame: Any) -> None:
-        """The DataFrame `frame` was made from `rdd`. A plan names it by its columns, and only this record leads to the RDD's inputs."""
+        """Remember that `frame` was made from `rdd`. A plan contains only its columns, which do not show the RDD's inputs."""
         found = self.inputs_of(rdd)
         self._name_by_columns(frame, found.paths)
         if found.frames:
@@ -98,7 +98,7 @@ class Origins:
             self.kept.keep(attributes, [seen] * len(attributes), {})
 
     def remember_checkpoint(self, frame: Any, checkpoint: Any) -> None:
-        """`checkpoint` holds the rows of `frame`, but its plan does not name their source."""
+        """Remember that `checkpoint` has the rows of `frame`. Its plan does not name their source."""
         self._name_by_columns(checkpoint, self._roots_of(_jvm(frame, "_jdf").queryExecution().optimizedPlan()))
         if self.describe is not None:
             made = self.kept.of_plan(self.describe(_jvm(frame, "_jdf").queryExecution().optimizedPlan()))
@@ -110,11 +110,11 @@ class Origins:
             self._of_columns.update((attribute, known) for attribute in _attributes(frame))
 
     def of_columns(self, attributes: Iterable[int]) -> list[str]:
-        """The inputs of the RDDs behind columns of a plan."""
+        """Return the inputs of the RDDs from which columns of a plan came."""
         return list(dict.fromkeys(path for attribute in attributes for path in self._of_columns.get(attribute, ())))
 
     def read_by(self, rdds: Sequence[Mapping[str, Any]]) -> RddSources:
-        """The inputs of a job. The JVM has described its RDDs (`jvm/listen/RddInputs.java`)."""
+        """Return the inputs of a job from the JVM's description of its RDDs (`jvm/listen/RddInputs.java`)."""
         found = RddSources()
         by_id = {rdd["id"]: rdd for rdd in rdds}
         below = {parent for rdd in rdds for parent in rdd.get("parents") or ()}
@@ -132,7 +132,6 @@ class Origins:
         return found
 
     def inputs_of(self, rdd: Any) -> RddSources:
-        """The inputs of PySpark's `rdd`."""
         found = RddSources()
         # A pipelined RDD has no JVM counterpart before it runs, and making one would change the program. Its parent has one.
         start = getattr(rdd, "_prev_jrdd", None) or _jvm(rdd, "_jrdd")
@@ -156,7 +155,6 @@ class Origins:
         return found
 
     def _roots_of(self, plan: Any, caches: set[tuple[int, ...]] | None = None) -> Iterator[str]:
-        """The files at the leaves of a plan, and the known facts about its other leaves. `caches`: caches that were already visited."""
         caches = set() if caches is None else caches
         leaves = plan.collectLeaves()
         for i in range(leaves.size()):
@@ -194,7 +192,6 @@ _OWN = {"ParallelCollectionRDD", "EmptyRDD"}  # data of the program itself, or n
 
 
 def _described(rdd: Mapping[str, Any], found: RddSources) -> list[str]:
-    """The inputs of one RDD, without its parents, among those that the JVM described."""
     kind, name = str(rdd.get("kind") or ""), str(rdd.get("name") or "")
     if kind == "more":
         found.problems.append(f"the RDD has more than {_MOST_RDDS} ancestors; inputs beyond them are not listed")
@@ -205,13 +202,13 @@ def _described(rdd: Mapping[str, Any], found: RddSources) -> list[str]:
     if len(files) > _MOST_FILES:
         found.problems.append(f"the RDD reads many files; only the folders of the first {_MOST_FILES} are listed")
     if len(files) == 1 and not files[0].rsplit("/", 1)[-1].startswith("part-"):
-        return files  # one file that no Spark job wrote: most likely the program read it by name
+        return files  # a single file that no Spark job wrote was probably read by name
     if rdd.get("parents") or files:
         return list(dict.fromkeys(map(folder_of, files)))
     if kind in _OWN or name in _OWN or kind == "FileScanRDD":
         return []
     if not kind and "/" in name:
-        return places_of_pattern(name)  # the job ended before we looked; Spark names an RDD of files after their path
+        return places_of_pattern(name)  # the job has already ended; Spark names an RDD of files by their path
     problem = f"what {kind or name or 'an RDD'} reads is not known"
     if problem not in found.problems:
         found.problems.append(problem)
@@ -219,12 +216,11 @@ def _described(rdd: Mapping[str, Any], found: RddSources) -> list[str]:
 
 
 def _jvm(wrapper: Any, name: str) -> Any:
-    """The JVM object behind an object of PySpark. There is no public way to it."""
+    """Return the JVM object of a PySpark object. There is no public way to it."""
     return getattr(wrapper, name)
 
 
 def _attributes(frame: Any) -> list[int]:
-    """The numbers of a frame's columns in plans."""
     columns = _jvm(frame, "_jdf").queryExecution().analyzed().output()
     return [int(columns.apply(i).exprId().id()) for i in range(columns.size())]
 

@@ -1,8 +1,8 @@
-"""Records captured without a Spark SQL plan: operators, boundaries, and segments of tasks, from which captures are made.
+"""Records that are captured without a Spark SQL plan: operators, boundaries, and segments of tasks, from which captures are made.
 
-For all recording from Python. A task may write a segment long before its captures are known, because the files of a shuffle serve every job
-that reads it. So all segments go into one pool of the application, and each capture links the segments that it needs. Only segments of task
-attempts that Spark counted are known here: reports come with the task results, through an accumulator.
+All recording from Python uses it. A task may write a segment long before its captures are known, because the files of a shuffle serve every
+job that reads them. So all segments go into one pool of the application, and each capture links the segments that it needs. Only segments
+of task attempts that Spark counted are known here: reports come with the task results, through an accumulator.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _MOST_REPORTS = 500_000
 
 @dataclass(frozen=True, slots=True)
 class SegmentReport:
-    """A task's report about its segment of one boundary. `rows` 0: there is no segment.
+    """A task's report about its segment of one boundary. If `rows` is 0, there is no segment.
 
-    `partly`: the segment ends at the last record that a function pulled. `content` is a digest of the rows; segments with different digests
-    may still hold the same rows in another encoding or order. `superset` is the reason why rows may name too many records.
+    `partly`: the segment ends at the last record that a function read. `content` is a digest of the rows; segments with different digests
+    may still have the same rows in another encoding or order. `superset` is the reason why rows may name too many records.
     """
 
     boundary: int
@@ -61,7 +61,6 @@ class _Boundary:
     replaced: list[tuple[SegmentReport, SegmentReport]] = field(default_factory=list)  # partitions that were computed again with other rows
 
     def count(self) -> int | None:
-        """How many tasks write it; None: it is not known."""
         if self.counted is None and self.partitions is not None:
             self.counted = self.partitions()
         return self.counted
@@ -81,7 +80,7 @@ class Written:
 
 
 class Recording:
-    """The recording of one application. `folder` receives the captures, one folder each; workers must reach it."""
+    """The recording of one application. `folder` receives the captures, one folder each; Python workers must reach it."""
 
     def __init__(self, folder: Path, limit: int) -> None:
         self.pool = str(uuid4())
@@ -99,7 +98,7 @@ class Recording:
 
     @property
     def bound_reached(self) -> str | None:
-        """The reason to record no more; None while recording goes on."""
+        """Return the reason to record no more. None while recording continues."""
         if self._bytes >= self._limit:
             return "what was recorded of RDDs has reached HEADWATER_SPOOL_BYTES"
         if len(self._operators) >= _MOST_OPERATORS or self._reports >= _MOST_REPORTS:
@@ -107,7 +106,6 @@ class Recording:
         return None
 
     def operator(self, op: str, text: str, children: Iterable[int], **more: Any) -> int:
-        """Add an operator, and return its number."""
         number = self._number()
         self._operators[number] = {"id": number, "op": op, "text": text, "children": list(children), **more}
         return number
@@ -116,9 +114,10 @@ class Recording:
         self._sources[operator] = described
 
     def plan(self, parts: Callable[[int, str], Mapping[str, Any]]) -> int | None:
-        """Reserve numbers for a plan of Spark SQL with rows that became records. Return the number of its root; None if there are too many.
+        """Reserve numbers for a plan of Spark SQL whose rows became records of an RDD.
 
-        `parts` returns the manifest parts of the plan for that number and the id of a capture.
+        Return the number of its root; None if there are too many plans. `parts` returns the manifest parts of the plan for that number and
+        the id of a capture.
         """
         if len(self._plans) >= _MOST_PLANS:
             return None
@@ -129,7 +128,7 @@ class Recording:
     def boundary(
         self, kind: str, operator: int, columns: Sequence[Mapping[str, Any]], partitions: Callable[[], int | None] | None = None
     ) -> int:
-        """Add a boundary, and return its number. `partitions` returns the number of tasks that will have written it, or None if unknown.
+        """Add a boundary, and return its number. `partitions` returns the number of tasks that write it, or None if unknown.
 
         A boundary of the kind `declared` is in no manifest. Tasks use it to report that a function contradicts the program's declaration.
         """
@@ -143,23 +142,20 @@ class Recording:
         return number
 
     def roles(self, boundary: int) -> list[Mapping[str, Any]]:
-        """The columns of a boundary."""
         columns: list[Mapping[str, Any]] = self._boundaries[boundary].described["columns"]
         return columns
 
     def text(self, operator: int) -> str:
-        """The text of an operator."""
         known = self._operators.get(operator)
         return "a DataFrame, of which the program took the RDD" if known is None else str(known["text"])
 
     def scans_below(self, roots: Iterable[int]) -> list[int]:
-        """The scans of RDDs below some operators."""
         return [number for number in self._below(roots) if self._operators[number]["op"] == "Scan"]
 
     def sources_below(self, roots: Iterable[int]) -> list[tuple[int, Mapping[str, Any]]]:
-        """The sources below some operators, each with the number of the RDD operator that reads it.
+        """Return the sources below some operators, each with the number of the RDD operator that reads it.
 
-        For a plan of Spark SQL, that is the number of its root.
+        The sources of a Spark SQL plan have the number of the plan's root.
         """
         capture = str(uuid4())
         operators, plans = self._with_plans(roots, capture)
@@ -183,14 +179,13 @@ class Recording:
         return found
 
     def problems_of(self, operators: Iterable[int]) -> list[Mapping[str, str]]:
-        """The problems in the recording of some operators."""
         chosen = set(operators)
         found = [problem for operator in chosen for problem in self._problems.get(operator, ())]
         lacks = [self._lacks(number) for number, known in list(self._boundaries.items()) if known.described["operator"] in chosen]
         return [*found, *(problem for lack in lacks for problem in lack)]
 
     def recorded(self, operator: int, kind: str) -> tuple[list[Mapping[str, Any]], list[tuple[int, Path]]]:
-        """The columns of an operator's boundary of a kind, and its segments by partition. Empty if there is no such boundary."""
+        """Return the columns of an operator's boundary, and its segments by partition. Empty if there is no such boundary."""
         for known in list(self._boundaries.values()):
             if known.described["operator"] == operator and known.described["kind"] == kind:
                 reports = [report for report in list(known.reports.values()) if report.rows]
@@ -198,14 +193,14 @@ class Recording:
         return [], []
 
     def count(self, roots: Iterable[int]) -> None:
-        """Find out how many tasks write what is recorded at and below some operators: they are about to run."""
+        """Determine how many tasks write the boundaries at and below some operators, before these run."""
         below = self._below(roots)
         for known in list(self._boundaries.values()):
             if known.described["operator"] in below:
                 known.count()
 
     def counts_below(self, roots: Iterable[int]) -> list[Callable[[], int | None]]:
-        """The counters of the tasks that write the boundaries at and below some operators."""
+        """Return functions that count the tasks which write the boundaries at and below some operators."""
         below = self._below(roots)
         known = list(self._boundaries.values())
         return [one.partitions for one in known if one.partitions is not None and one.described["operator"] in below]
@@ -216,7 +211,7 @@ class Recording:
         self._problems.setdefault(operator, []).append({"operator": text, "reason": reason, "kind": kind})
 
     def add_report(self, report: SegmentReport) -> None:
-        """Add a counted task's report about its segment.
+        """Add the report of a counted task about its segment.
 
         Never raises, because the calling thread also adds up the program's accumulators.
         """
@@ -236,7 +231,7 @@ class Recording:
         self._bytes += report.bytes
 
     def capture(self, sink: int, written: Sequence[Written], described: Mapping[str, Any]) -> dict[str, Any]:
-        """The manifest parts of the rows written through a sink, as far down as they are known."""
+        """Return the manifest parts of the rows written through a sink, as far down as they are known."""
         capture = str(uuid4())
         parts: dict[str, Any] = {"format": 3, "capture": capture, "sink": {**described, "boundary": sink}}
         parts |= self._parts(capture, [self._boundaries[sink].described["operator"]], sink)
@@ -253,7 +248,7 @@ class Recording:
         return {**parts, "status": _status(parts["problems"]), "cost": _cost(parts)}
 
     def completed(self, parts: Mapping[str, Any]) -> dict[str, Any]:
-        """The manifest parts of a Spark SQL query, with the known RDDs behind its rows."""
+        """Return the manifest parts of a Spark SQL query, with the recorded RDDs from which its rows came."""
         tops = [int(operator["recorded"]) for operator in parts["operators"] if "recorded" in operator]
         if not tops:
             return dict(parts)
@@ -265,7 +260,6 @@ class Recording:
         return {**whole, "status": parts["status"] if _status(below["problems"]) == "complete" else "partial", "cost": _cost(whole)}
 
     def _parts(self, capture: str, roots: Sequence[int], sink: int | None) -> dict[str, list[Any]]:
-        """The manifest parts of some operators and everything below them. `sink` is the only sink of the capture."""
         operators, plans = self._with_plans(roots, capture)
         chosen = set(operators)
         known_ones = list(self._boundaries.items())
@@ -290,17 +284,14 @@ class Recording:
         return parts
 
     def close(self) -> None:
-        """Remove the pool. Nothing more is captured."""
         shutil.rmtree(self.folder / self.pool, ignore_errors=True)
 
     def _number(self, more: int = 0) -> int:
-        """Reserve a number and so many after it."""
         with self._lock:
             self._next += 1 + more
             return self._next - more
 
     def _with_plans(self, roots: Iterable[int], capture: str) -> tuple[list[int], list[Mapping[str, Any]]]:
-        """Some operators and everything below them, each once, from the top; and the parts of Spark SQL plans among them."""
         found: dict[int, None] = {}
         plans: dict[int, Mapping[str, Any]] = {}
         waiting = list(roots)
@@ -316,7 +307,6 @@ class Recording:
         return list(found), list(plans.values())
 
     def _plan_of(self, number: int) -> int | None:
-        """The root of the Spark SQL plan of an operator; None for other operators."""
         if number in self._operators:
             return None
         bases = list(self._plans)  # in ascending order
@@ -353,7 +343,7 @@ class Recording:
             yield {"operator": text, "reason": reason, "kind": "refused"}
 
     def _changed(self, boundary: _Boundary) -> bool:
-        """Whether a partition was computed again with another result. If order has no meaning, another order is not a difference."""
+        """Return whether a partition was computed again with another result. Another order is no difference if order has no meaning."""
         kind = boundary.described["kind"]
         if not boundary.replaced or kind not in ("group", "rows"):
             return False
@@ -379,14 +369,13 @@ class Recording:
 
 
 def _joined(operator: Mapping[str, Any]) -> dict[str, Any]:
-    """An operator of Spark SQL, joined with the operator of an RDD below it that made its rows, if there is one."""
+    """Return an operator of Spark SQL. If an RDD made its rows, the RDD's operator becomes its child."""
     described = dict(operator)
     top = described.pop("recorded", None)
     return described if top is None else {**described, "children": [top]}
 
 
 def _ends(problem: Mapping[str, Any]) -> bool:
-    """Whether this problem rules a capture out."""
     return problem["kind"] in ("refused", "fault")
 
 
@@ -395,7 +384,6 @@ def _status(problems: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _cost(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The reported cost of a capture, and the contents of its segments."""
     return {**parts.get("cost", {}), **{name: sum(entry[name] for entry in parts["segments"]) for name in ("bytes", "rows")}}
 
 

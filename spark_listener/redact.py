@@ -1,7 +1,7 @@
 """Removes secrets from everything that leaves the process: arguments, environment, descriptions, configuration, paths, messages.
 
-For all parts of events, and for intake, which redacts them again. It finds secrets by their names and by their form (`secrets`), and
-replaces them by `[redacted]`, so that nobody mistakes the rest for the whole.
+All parts of events are redacted here, and again at intake. Secrets are found by their names and by their form (`secrets`), and are replaced
+by `[redacted]`, so that the gap is visible.
 """
 
 from __future__ import annotations
@@ -38,22 +38,24 @@ _DECODER = json.JSONDecoder()
 
 
 def redact(text: str) -> str:
-    """Replace every visible secret in `text`."""
     return without_secrets(text, f"{MARK}@")
 
 
 def redact_address(address: str) -> str:
-    """A path or URI without userinfo. Nothing else is removed, because names are identities: a partition folder `token=7` is no secret."""
+    """Return a path or URI without userinfo.
+
+    Nothing else is removed, because names are identities: a partition folder `token=7` is no secret.
+    """
     return address_without_userinfo(address)
 
 
 def redact_mapping(values: Mapping[str, str]) -> dict[str, str]:
-    """Settings or variables: the values of secret names are removed, other values are searched."""
+    """Redact settings or variables: values of secret names are removed, other values are searched."""
     return {name: REDACTED if is_secret_name(name) else redact(value) for name, value in values.items()}
 
 
 def redact_arguments(arguments: Sequence[str]) -> list[str]:
-    """A command line, including `--password VALUE` in two words."""
+    """Redact a command line, including `--password VALUE` in two words."""
     kept: list[str] = []
     secret_follows = False
     for argument in arguments:
@@ -67,7 +69,7 @@ def redact_arguments(arguments: Sequence[str]) -> list[str]:
 
 
 def redact_deep(value: Any) -> Any:
-    """A JSON value without its secrets, at any depth. Returns the same object if there is none."""
+    """Redact a JSON value at any depth. Return the same object if there is no secret."""
     if isinstance(value, str):
         return _redact_text(value)
     if type(value) is dict or isinstance(value, Mapping):
@@ -95,7 +97,7 @@ def _redact_text(text: str) -> str:
 
 
 class _Facts(NamedTuple):
-    """Facts about the name of a member: the name without secrets, and whether its value is secret."""
+    """Facts about the name of a JSON member: the name without secrets, and whether its value is secret."""
 
     clean: str
     identity: bool
@@ -190,7 +192,7 @@ def _mask(value: Any) -> Any:
 
 
 def _names_a_secret(members: Mapping[str, Any]) -> bool:
-    """Whether an object is a pair of a secret's name and its value, like `{"key": "password", "value": …}`."""
+    """Return whether an object is a pair of a secret's name and its value, like `{"key": "password", "value": …}`."""
     for name in _NAMED_BY:
         if name == "field" and "key" in members:
             continue  # the tag of a column: `key` names the value, `field` the column

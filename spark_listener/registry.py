@@ -1,8 +1,8 @@
-"""The registry of a home: the start commands of its programs, and the files and folders that they read and wrote.
+"""The registry of a home: how its programs are started, and the files and folders that they read and wrote.
 
 This file alone decides what a replay runs and what a trace may read. Only processes on this machine write it: a program that runs on the
 home, or an operator (`headwater jobs register`). No event, manifest or other network input does. A program registers itself without
-secrets, and a fault here never stops it. An operator's registration is kept as given, so only the file's owner may read it.
+secrets, and a fault here never stops it. An operator's registration is stored as given, so only the file's owner may read it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PATIENCE = 10.0  # seconds to wait for another writer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """The start command of the program of a job. `operator`: an operator registered it for every run of the job."""
+    """How the program of a job is started. If `operator` is set, an operator registered it for every run of the job."""
 
     namespace: str
     job: str
@@ -53,11 +53,10 @@ class Program:
 
     @property
     def id(self) -> str:
-        """The identity of the registration: the same program with the same start command is registered once."""
+        """Return a hash of the program and how it is started. The same program is registered once."""
         return hashlib.sha256(json.dumps([self.namespace, self.job, self.operator, self.text()]).encode()).hexdigest()[:12]
 
     def text(self) -> str:
-        """The start command as stored text."""
         parts = {
             "argv": list(self.argv), "script": self.script, "script_sha256": self.script_sha256,
             "working_directory": self.working_directory, "environment": dict(sorted(self.environment.items())),
@@ -79,7 +78,7 @@ class Registry:
             self._close()
 
     def register(self, program: Program, run: str | None = None) -> None:
-        """Register a program for one of its runs, or, for an operator, in place of the job's earlier operator registrations.
+        """Register a program for one of its runs. An operator's registration replaces the job's earlier ones by operators.
 
         Raises:
             ConfigurationError: the file cannot be written, or others may write to it.
@@ -94,7 +93,9 @@ class Registry:
                 database.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", [run.lower(), program.id])
 
     def program(self, run: str, namespace: str, job: str) -> Program | None:
-        """The registration for a run of a job: the operator's for the job with the parameters of the run, else the run's own.
+        """Return the program for a run of a job.
+
+        An operator's registration, with the parameters of the run, takes precedence over the run's own registration.
 
         Raises:
             ConfigurationError: the file cannot be read, or others may write to it.
@@ -107,13 +108,13 @@ class Registry:
         return self._with_parameters(program, run) if program.operator else program
 
     def add_parameters(self, run: str, namespace: str, job: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Keep what a run of a job got in addition to the operator's registration. Raises like `register`."""
+        """Store arguments and variables of a run that extend the operator's registration. Raises like `register`."""
         with self._writing() as database:
             row = [run.lower(), namespace, job, json.dumps(list(arguments)), json.dumps(dict(environment))]
             database.execute("INSERT OR REPLACE INTO run_parameters VALUES (?, ?, ?, ?, ?)", row)
 
     def runs(self) -> list[str]:
-        """All runs of programs that registered themselves. Raises like `program`."""
+        """Return all runs of programs that registered themselves. Raises like `program`."""
         return [row[0] for row in self._read("SELECT run FROM run ORDER BY run")]
 
     def _with_parameters(self, program: Program, run: str) -> Program:
@@ -133,11 +134,9 @@ class Registry:
         return program
 
     def programs(self) -> list[tuple[Program, str]]:
-        """All programs by job, each with the time of its registration."""
         return [(self._program(*row[:4]), row[4]) for row in self._read(f"{_SELECT} FROM program p ORDER BY namespace, job, at")]
 
     def remove(self, identifier: str) -> bool:
-        """Remove a program. Return False if there is none with that id."""
         if not self.path.exists():
             return False
         with self._writing() as database:
@@ -145,27 +144,27 @@ class Registry:
             return database.execute("DELETE FROM program WHERE id = ?", [identifier]).rowcount > 0
 
     def add_roots(self, paths: Iterable[str]) -> None:
-        """Note files and folders that a program of this home read or wrote. Raises like `register`."""
+        """Store files and folders that a program of this home read or wrote. Raises like `register`."""
         real = sorted({os.path.realpath(path) for path in paths})
         if real and len(real) > len(self._roots_among(real)):
             with self._writing() as database:
                 database.executemany("INSERT OR IGNORE INTO root VALUES (?)", [[path] for path in real])
 
     def add_overwritten(self, path: str) -> None:
-        """Note a folder that a job of this home overwrites. Raises like `register`."""
+        """Store a folder that a job of this home overwrites. Raises like `register`."""
         with self._writing() as database:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             database.execute("INSERT OR REPLACE INTO overwritten VALUES (?, ?)", [path, now])
 
     def overwritten(self) -> list[str]:
-        """The folders that jobs of this home overwrite, at most 1,000, the latest first. Empty if the file cannot be read."""
+        """Return the folders that jobs of this home overwrite, at most 1,000, the latest first. Empty if the file cannot be read."""
         try:
             return [row[0] for row in self._read("SELECT path FROM overwritten ORDER BY at DESC LIMIT 1000")]
         except ConfigurationError:  # an earlier release made it
             return []
 
     def is_root(self, paths: Sequence[str]) -> bool:
-        """Whether one of the paths was noted. Raises like `program`."""
+        """Return whether one of the paths was stored as a root. Raises like `program`."""
         return bool(self._roots_among(paths))
 
     def _roots_among(self, paths: Sequence[str]) -> list[tuple[str]]:
@@ -202,7 +201,7 @@ class Registry:
             raise self._unusable(str(error)) from error
 
     def _checked(self) -> os.stat_result | None:
-        """The file's status; None if it does not exist. Its contents are executed, so nobody else may have written to it."""
+        """Return the file's status. None if it does not exist. Its content is executed, so no other user may have write access."""
         try:
             status = self.path.lstat()
         except FileNotFoundError:
@@ -215,7 +214,7 @@ class Registry:
         return status
 
     def _program(self, namespace: str, job: str, operator: int, invocation: str) -> Program:
-        """Convert a row to a program. Its contents are executed, so every part must have the expected form."""
+        """Convert a row to a program. Its content is executed, so every part must have the expected form."""
         try:
             parts = json.loads(invocation)
             program = Program(namespace=namespace, job=job, operator=bool(operator), **parts)

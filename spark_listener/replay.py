@@ -1,12 +1,12 @@
 """Replay inside Spark: runs an unchanged program again, next to the real data and without some of its records.
 
 The replay runner starts the program under `headwater run`; `HEADWATER_REPLAY` names a replay order. Every written path is redirected to a
-shadow root, and so is a path that is read after this replay has written it. The scans filter records that are left out (by the capture
+shadow root, and so is a path that is read after this replay has written it. The scans filter out excluded records (through the capture
 bridge). A program that tries to write outside of the shadow root is stopped: a replay must never touch the real data.
 
 Plain Python file access, JDBC and other services are not redirected; the guide says so.
 
-A recapture is a replay that leaves nothing out and captures records. `headwater recapture` then compares the files.
+A recapture is a replay that excludes nothing and captures records. `headwater recapture` then compares the files.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _RDD_WRITES = ("saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "save
 
 @dataclass(frozen=True, slots=True)
 class ReplayOrder:
-    """The order for one replayed program. `exclude` maps a file to the 0-based numbers of the records to leave out.
+    """The order for one replayed program. `exclude` maps a file to the 0-based numbers of the records to exclude.
 
     Only the records in `keep` are read from files at the places in `restrict`. `edits` maps a file to new values by row (as text) and
-    column. Spark casts a value from its text; None is NULL. A file has its name in answers: `file:/a/b`, `s3://b/k`.
-    `script_sha256` is the hash of the only script that may run. `captures`: capture is on, and delivers nothing.
-    `partials` is a folder of partial results of aggregates over the datasets at the places `changed`; empty: none are kept or used.
+    column. Spark casts a value from its text; None is NULL. Files are named as in answers: `file:/a/b`, `s3://b/k`. `script_sha256` is the
+    hash of the only script that may run. `captures`: capture is on, and delivers nothing. `partials` is a folder of partial results of
+    aggregates over the datasets at the places `changed`. If it is empty, none are stored or used.
     """
 
     replay: str
@@ -55,7 +55,7 @@ class ReplayOrder:
 
     @classmethod
     def load(cls, path: str | Path) -> ReplayOrder:
-        """Read an order.
+        """Read an order from a file.
 
         Raises:
             ConfigurationError: the file is missing, or is not a replay order.
@@ -73,21 +73,19 @@ class ReplayOrder:
 
     @classmethod
     def from_environment(cls) -> ReplayOrder | None:
-        """The order of this process, or None."""
         path = os.environ.get(VARIABLE)
         return cls.load(path) if path else None
 
     def save(self, path: Path) -> None:
-        """Write the order to the file that `load` reads."""
         order = {"replay": self.replay, "shadow": self.shadow, "exclude": dict(self.exclude), "script_sha256": self.script_sha256}
         path.write_text(json.dumps({**order, "captures": self.captures, **self._changes()}), encoding="utf-8")
 
     def records(self) -> str:
-        """The records to exclude, keep and edit, as the JVM reads them."""
+        """Return the records to exclude, keep and edit, as JSON for the JVM."""
         return json.dumps({"exclude": {file: list(rows) for file, rows in self.exclude.items()}, **self._changes()})
 
     def changed_places(self) -> list[str]:
-        """Files and datasets of which a program must not read all records as they are."""
+        """Return the files and datasets of which the program must not read all records unchanged."""
         return [*self.exclude, *self.keep, *self.restrict, *self.edits]
 
     def _changes(self) -> dict[str, object]:
@@ -97,12 +95,12 @@ class ReplayOrder:
         return {"keep": keep, "restrict": list(self.restrict), "edits": edits, "partials": partials}
 
     def note_met(self, file: str) -> None:
-        """Note that records of a file are left out. The runner of the replay checks that all files with such records were met."""
+        """Note that records of a file were excluded. The replay runner checks that this happened for all files in the order."""
         with met_file(self.shadow).open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(file) + "\n")
 
     def check(self, script: str, content: bytes) -> None:
-        """Check that a script is the allowed one; `content` is the text to run.
+        """Check that a script is the allowed script. `content` is the text that will run.
 
         Raises:
             UnsupportedError: the script differs.
@@ -115,12 +113,15 @@ class ReplayOrder:
 
 
 def met_file(shadow: str) -> Path:
-    """The file next to the shadow root in which programs of a replay note the files that they leave records out of, as lines of JSON."""
+    """Return the path of a file next to the shadow root.
+
+    There, programs of a replay note from which files they excluded records (JSON lines).
+    """
     return Path(f"{shadow}.met")
 
 
 def lead_paths(order: ReplayOrder) -> None:
-    """Redirect PySpark's readers and writers in this process to the shadow. Called once, before the program starts."""
+    """Redirect PySpark's readers and writers in this process to the shadow root. Call it once, before the program starts."""
     from pyspark import RDD, SparkContext
     from pyspark.sql import DataFrameReader, DataFrameWriter
     from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -143,7 +144,7 @@ def lead_paths(order: ReplayOrder) -> None:
 
 
 class Replayer(Watcher):
-    """Watches new sessions, and lets the JVM leave records out there. A fault of it ends the program."""
+    """Excludes records in each new session, through the JVM. A fault of the replayer ends the program."""
 
     watching = True
 
@@ -186,12 +187,11 @@ class CapturingReplayer:
 
 
 def watcher_of(order: ReplayOrder, agent: Watcher) -> Watcher:
-    """Return the watcher of a replay, which captures if the order says so."""
     return cast("Watcher", CapturingReplayer(order, agent)) if order.captures else Replayer(order)
 
 
 def _read_text(order: ReplayOrder, paths: ShadowPaths, path: str) -> str:
-    """RDD readers have no scan to filter at, so a file with records to leave out cannot be read this way."""
+    """Refuse or redirect a path of an RDD reader. It has no scan that could filter, so files with excluded records are refused."""
     if "," in path and "{" in path:
         raise UnsupportedError(f"Replay cannot tell which files {path} names.", hint="Read the folder.")
     parts = path.split(",")
@@ -220,7 +220,6 @@ def _lead(owner: type, method: str, route: Callable[[str], str]) -> None:
 
 
 def _takes_many(owner: type, method: str) -> bool:
-    """`parquet` and `orc` of a reader accept any number of paths."""
     return owner.__name__ == "DataFrameReader" and method in ("parquet", "orc")
 
 

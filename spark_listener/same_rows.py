@@ -1,4 +1,4 @@
-"""Compares the rows of two segments, if a task ran again and its input may have come in another order."""
+"""Compares the rows of two segments, for a task that ran again and may have read its input in another order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _WRAP = (1 << 64) - 1
 
 
 def same_rows(first: Path | None, second: Path | None, *, in_order: bool) -> bool:
-    """Whether two segments hold the same rows. None is a segment without rows. False also for missing, damaged or too large segments."""
+    """Return whether two segments have the same rows. False also for missing, damaged or too large segments.
+
+    None is a segment without rows.
+    """
     if first is None or second is None:
         return first is second
     try:
@@ -35,7 +38,6 @@ def _rows(segment: Segment) -> Iterator[tuple[int, ...]]:
 
 
 def _values(column: PackedColumn, rows: int) -> list[int]:
-    """The longs of a column, as unsigned numbers."""
     numbers = _unsigned(column.payload, column.width) if column.width else [0] * rows
     if column.form == NUMBERED:
         values = struct.unpack(f"<{column.base}Q", column.values)

@@ -1,6 +1,6 @@
-"""The outputs with records that a second run of the program may find: those that mode `auto` left out to save the job's time.
+"""Finds outputs whose records a second run of the program may capture: mode `auto` left them out to save time.
 
-For the summary of a run, which proposes `headwater recapture`, and for later proposals.
+The summary of a run proposes `headwater recapture` for them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ NO_RDD_RECORDS = {
     "reason": "records of RDD programs are captured in mode active, or with HEADWATER_RDD_RECORDS=true",
     "kind": "refused",
 }
-_MOST_OUTPUTS = 100  # outputs with inputs to look at
-_LOOKED_AT = 200  # entries of a folder to look at
+_MOST_OUTPUTS = 100  # outputs whose inputs are checked
+_LOOKED_AT = 200  # entries of a folder that are read
 _TABLES = ("_delta_log", "metadata")  # the history folders of tables: a commit may remove files without another trace
 _BY_MODE = "auto"  # the operator of problems that mode active does not have
 OF_FILES = frozenset(
@@ -34,13 +34,12 @@ OF_FILES = frozenset(
 
 
 def has_program(invocation: Invocation) -> bool:
-    """Whether the program can be started again in the same way."""
     texts = [*invocation.argv, str(invocation.script), invocation.working_directory, *invocation.environment.values()]
     return invocation.script is not None and invocation.script_sha256 is not None and not any(REDACTED in text for text in texts)
 
 
 def outputs_for(work: Work) -> Sequence[Dataset]:
-    """The outputs of a run whose records only the mode left out, and that a second run can be compared with."""
+    """Return the outputs of a run whose records only the mode left out, and that a second run can be compared with."""
     problems: list[Mapping[str, Any]] = [problem for problem in work.ledger.problems if problem.get("kind") != "superset"]
     are_by_mode = bool(problems) and all(is_by_mode(problem.get("operator"), problem.get("reason")) for problem in problems)
     are_files = all(_is_of_files(dataset) for dataset in (*work.inputs, *work.outputs))
@@ -48,7 +47,7 @@ def outputs_for(work: Work) -> Sequence[Dataset]:
 
 
 def is_by_mode(operator: object, reason: object) -> bool:
-    """Whether only the mode causes a problem, so that a run in mode active would not have it."""
+    """Return whether a problem comes from the mode alone, so that a run in mode active would not have it."""
     return operator == _BY_MODE or (operator, reason) == (NO_RDD_RECORDS["operator"], NO_RDD_RECORDS["reason"])
 
 
@@ -58,14 +57,14 @@ def _is_of_files(dataset: Dataset) -> bool:
 
 
 def are_older(paths: Iterable[str], began_ms: float) -> bool:
-    """Whether files and folders are unchanged since an application began. False for those that cannot be read."""
+    """Return whether files and folders are unchanged since an application began. False if one cannot be read."""
     return all(_is_older(path, began_ms) for path in paths)
 
 
 def outputs_to_propose(inputs_by_output: Mapping[str, Collection[str]], written: Collection[str], began_ms: float) -> Iterator[str]:
-    """Outputs with unchanged inputs since the application began, apart from its own outputs. Each input is looked at once.
+    """Yield outputs whose inputs have not changed since the application began, except by the application itself.
 
-    At most a hundred outputs are looked at, one at a time on request, because the program waits for it at its end.
+    At most a hundred outputs are checked, one at a time on request, because the program waits for it at its end.
     """
     is_older = cache(partial(_is_older, began_ms=began_ms))
     for output, inputs in islice(sorted(inputs_by_output.items()), _MOST_OUTPUTS):
@@ -81,21 +80,23 @@ def _is_older(path: str, began_ms: float) -> bool:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Whether one of two paths is the other, or is in it."""
+    """Return whether two paths are equal, or one contains the other."""
     path, folder = f"{path.rstrip('/')}/", f"{folder.rstrip('/')}/"
     return path.startswith(folder) or folder.startswith(path)
 
 
 def has_table(path: str) -> bool:
-    """Whether a folder is a table with a history."""
+    """Return whether a folder is a table with a history (Delta or Iceberg)."""
     return any((Path(path) / name).is_dir() for name in _TABLES)
 
 
 def newest(path: str) -> int:
-    """The last change of a file, or of a folder and its direct contents, in milliseconds since the epoch. Of a large folder, a part.
+    """Return the last change of a file, or of a folder and its direct contents, in milliseconds since the epoch.
+
+    Only a part of a large folder is read.
 
     Raises:
-        OSError: it does not exist.
+        OSError: the path does not exist.
     """
     place = Path(path)
     stats = [place.stat()]

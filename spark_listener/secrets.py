@@ -1,8 +1,8 @@
-"""The names and the forms of secrets.
+"""The rules for secrets: by name and by form.
 
-For redaction on the Spark side and at intake, which must agree. Only the secret part of a text is replaced, so that an address still names
-its dataset. The same text must give the same result, because names are identities. A password that stands alone and looks like a word is
-not found.
+The Spark side and the intake redact with the same rules. Only the secret part of a text is replaced, so that an address still names its
+dataset. The same text must give the same result, because names are identities. A password that stands alone and looks like a word is not
+found.
 """
 
 from __future__ import annotations
@@ -35,13 +35,11 @@ _TAIL = r"[\w.\-]{0,64}+"  # possessive: a text may consist of names
 
 
 def _mask(value: str) -> str:
-    """The mark, in the quotes of the value."""
     quote = _QUOTE.match(value)
     return f"{quote[0]}{MARK}{quote[0]}" if quote else MARK
 
 
 def _masked(found: re.Match[str]) -> str:
-    """The text before the value, then the mark."""
     return f"{found[1]}{_mask(found[2])}"
 
 
@@ -102,7 +100,6 @@ _PIECE = 1 << 14  # characters per call of the rules, which block the interprete
 
 @cache
 def _before_container() -> re.Pattern[str]:
-    """A secret's name, before a list or object of secret values."""
     return re.compile(
         rf"(?i)(?:{_BROAD}{_TAIL}|(?:key|name|property|option){_ESCAPED_QUOTE}{_GAP}:{_GAP}{_ESCAPED_QUOTE}[^\"\\]{{0,64}}{_BROAD}[^\"\\]{{0,64}}"
         rf"{_ESCAPED_QUOTE}{_GAP},{_GAP}{_ESCAPED_QUOTE}(?:value|val))(?:\\*[\"'`])?{_GAP}(?:=>|:=|=|:){_GAP}(?=[\[{{])"
@@ -111,7 +108,10 @@ def _before_container() -> re.Pattern[str]:
 
 @cache
 def _text_rules() -> tuple[Rule, ...]:
-    """Rules for texts that contain a secret's name. They are compiled on demand, because that takes long and few programs need them."""
+    """Return the rules for texts that contain a secret's name.
+
+    They are compiled on demand, because that takes long and few programs need them.
+    """
     # A secret's name with its value: <password>…</password>, password=…, "password": "…", password => '…', OPTIONS (password '…')
     named: Rule = (
         re.compile(
@@ -144,18 +144,18 @@ def _text_rules() -> tuple[Rule, ...]:
 
 @lru_cache(8_192)  # a producer has few names
 def is_secret_name(name: str, *, of_text: bool = True) -> bool:
-    """Whether the value of this name is a secret: a text, or, with `of_text` false, a value of any type."""
+    """Return whether the value of this name is a secret. With `of_text` false, the value may have any type."""
     return bool((of_text and _TEXT_NAME.search(name)) or _NAME.search(name))
 
 
 def is_suspect(text: str) -> bool:
-    """Whether a text may hold a secret: a quick test that clears most texts."""
+    """Return whether a text may contain a secret. This quick test excludes most texts."""
     lower = text.lower()
     return lower.startswith("-p") or _SUSPECT_TEXT.search(lower) is not None
 
 
 def may_hold_secret(document: str) -> bool:
-    """Whether a document may hold a secret, by its JSON text. Without one, `redact_deep` returns it unchanged.
+    """Return whether a document may contain a secret, by its JSON text. If not, `redact_deep` returns it unchanged.
 
     In a long text, a search for each word takes a third of the time of the pattern.
     """
@@ -164,13 +164,12 @@ def may_hold_secret(document: str) -> bool:
 
 
 def secret_name_in(text: str) -> int | None:
-    """The position of the first secret's name in a text; None if there is none."""
     found = _TEXT_NAME.search(text)
     return found.start() if found else None
 
 
 def without_secrets(text: str, instead: str | None = None) -> str:
-    """A text without visible secrets; `instead` as in `without_userinfo`."""
+    """Return a text without visible secrets. `instead` replaces user and password in addresses."""
     if len(text) <= _PIECE and not is_suspect(text):
         return text
     whole = _applied(text, _ANNOUNCED[:1]) if "-----BEGIN" in text else text
@@ -178,12 +177,12 @@ def without_secrets(text: str, instead: str | None = None) -> str:
 
 
 def name_without_secrets(name: str) -> str:
-    """A name or an address without visible secrets. Distinct names stay distinct."""
+    """Return a name or an address without visible secrets. Distinct names stay distinct."""
     return _in_pieces(name, (*_ANNOUNCED, *_ADDRESS)) if _SUSPECT_NAME.search(name) else name
 
 
 def without_userinfo(address: str, instead: str | None = None) -> str:
-    """A text with the passwords in addresses masked; `instead` replaces user and password."""
+    """Return a text with the passwords in addresses masked. `instead` replaces user and password."""
 
     def replaced(found: re.Match[str]) -> str:
         return f"{found['user'] or found['s3'] or found['s3a'] or ''}:{MARK}@" if instead is None else instead
@@ -192,7 +191,7 @@ def without_userinfo(address: str, instead: str | None = None) -> str:
 
 
 def address_without_userinfo(address: str) -> str:
-    """An address without user and password in its authority. A later address within it is part of its path."""
+    """Return an address without user and password in its authority. A later address within it is part of its path."""
     scheme, separator, _ = address.partition("://")
     start = len(scheme) + len(separator)
     found = _USERINFO.match(address, start) if separator and "/" not in scheme else None
@@ -200,7 +199,6 @@ def address_without_userinfo(address: str) -> str:
 
 
 def _in_pieces(text: str, rules: Sequence[Rule], instead: str | None = None, *, named: bool = False) -> str:
-    """The text after the rules; with `named`, also after the rules for texts with a secret's name."""
     done, start = [], 0
     while start < len(text):
         end = start + _PIECE
@@ -221,7 +219,7 @@ def _clean(piece: str, rules: Sequence[Rule], instead: str | None, *, named: boo
 
 
 def _without_containers(text: str) -> str:
-    """The text without lists and objects after a secret's name, like `"password": ["…"]`."""
+    """Return the text without lists and objects after a secret's name, like `"password": ["…"]`."""
     done, start = [], 0
     while (found := _before_container().search(text, start)) is not None:
         depth, end = 0, len(text)

@@ -1,7 +1,7 @@
 """Settings of the Spark side: resolved once, when capture starts, from options, then `HEADWATER_…` variables, then defaults.
 
-For the launcher, `attach` and delivery. Standard library only, because a cluster installs nothing more. Under `attach` an invalid value
-never stops the user's job; `headwater run` reports it before the job starts.
+The launcher, `attach` and delivery use them. Standard library only, because a cluster installs nothing more. Under `attach`, an invalid
+value never stops the user's job; `headwater run` reports it before the job starts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MIB = 1024 * 1024
 
 
 class Mode(StrEnum):
-    """The amount of capture: nothing; datasets and columns; or also records, which the job writes or, in part, leaves to the trace."""
+    """The amount of capture: nothing; datasets and columns; or records too, which the job writes or a trace computes again."""
 
     OFF = "off"
     COARSE = "coarse"
@@ -31,15 +31,14 @@ class Mode(StrEnum):
 
     @property
     def records(self) -> bool:
-        """Whether records are captured."""
         return self in {Mode.LAZY, Mode.ACTIVE, Mode.AUTO}
 
 
 class LeaveOut(StrEnum):
-    """Queries that are not separate runs.
+    """Kinds of queries that are not separate runs.
 
-    A reader's look at a schema, a command that makes a view, a command around another write, a checkpoint, a query without datasets; jobs
-    outside of SQL that read no dataset, and repeated ones with the same inputs; the batches of a stream.
+    A reader's query to infer a schema, a command that makes a view, a command around another write, a checkpoint, a query without datasets;
+    jobs outside of SQL that read no dataset, and repeated ones with the same inputs; the batches of a stream.
     """
 
     SCHEMA = "schema"
@@ -79,17 +78,17 @@ class Settings:
 
     @property
     def derivation_budget(self) -> float:
-        """Seconds that a trace may take to find a group's records again. This number is the difference between the record modes."""
+        """Return the seconds that a trace may take to compute a group's records again. The record modes differ only in this number."""
         return {Mode.LAZY: float("inf"), Mode.AUTO: self.trace_budget}.get(self.mode, 0.0)
 
     @property
     def records_rdds(self) -> bool:
-        """Whether records of RDD programs are captured. They cannot be found again, so all are written."""
+        """Return whether records of RDD programs are captured. A trace cannot compute them again, so all are written."""
         return self.mode.records and (self.mode is not Mode.LAZY if self.rdd_records is None else self.rdd_records)
 
     @property
     def spares_rdds(self) -> bool:
-        """Whether records are captured only if that costs the job little."""
+        """Return whether records of RDDs are captured only if that costs the job little."""
         return self.mode is Mode.AUTO and self.rdd_records is None
 
     def __repr__(self) -> str:
@@ -99,7 +98,7 @@ class Settings:
 
 
 def load_settings(environ: Mapping[str, str] | None = None, **options: Any) -> Settings:
-    """Settings from `options` that are not None, over the environment, over the defaults.
+    """Return settings from `options` that are not None, then the environment, then the defaults.
 
     Raises:
         ConfigurationError: a value is invalid; the message names the variable.
@@ -143,7 +142,7 @@ _VARIABLES = {
 
 
 def parsed(field: str, value: Any) -> Any:
-    """A setting's value, from its text.
+    """Convert the text of a setting to its value.
 
     Raises:
         ConfigurationError: the value is invalid; the message names the variable.
@@ -158,7 +157,7 @@ def parsed(field: str, value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    """A value for a message. The text before an @ may be a user and a password."""
+    """Return a value for a message. The text before an @ may be a user and a password."""
     text = repr(value)
     return redact(f"'…{text[text.rindex('@') :]}" if "@" in text else text)
 
@@ -176,7 +175,6 @@ def _url(value: str) -> str:
 
 
 def _names(value: str | Iterable[str]) -> tuple[str, ...]:
-    """Names of a list, separated by commas or given one by one."""
     return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else tuple(value)
 
 
@@ -188,7 +186,7 @@ def _uris(value: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _keys(value: str | Iterable[Any]) -> tuple[tuple[str, str], ...]:
-    """Tables with their keys: `orders=id, sales.items=order_id+line`."""
+    """Parse tables with their keys: `orders=id, sales.items=order_id+line`."""
     if not isinstance(value, str):
         return tuple((str(pair[0]), str(pair[1])) for pair in value)
     pairs = tuple((table.strip(), key.strip()) for table, _, key in (name.rpartition("=") for name in _names(value)))

@@ -1,7 +1,7 @@
 """Redirects the paths of a replayed program: it writes below a shadow root, and reads there the files that it wrote.
 
-For `replay`. The shadow is a folder of this machine, even for object stores and HDFS: `s3a://b/k` becomes `SHADOW/s3@b/k`. A path never
-leads to the original.
+The shadow is a folder of this machine, even for object stores and HDFS: `s3a://b/k` becomes `SHADOW/s3@b/k`. A written path never leads to
+the original.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ class ShadowPaths:
         self.shadow = Path(shadow)
 
     def write(self, path: str) -> str:
-        """The shadow of a written path."""
         return self._for_spark(path, self._shadow_of(path))
 
     def read(self, path: str) -> str:
-        """The shadow of a read path, or the path itself if this replay wrote nothing there. Readers interpret both as patterns.
+        """Return the shadow of a read path, or the path itself if this replay wrote nothing there. Both may be patterns.
 
         Raises:
             UnsupportedError: the replay wrote only a part of the data below the path, so neither place is right.
@@ -61,10 +60,10 @@ class ShadowPaths:
 
     @staticmethod
     def place(path: str) -> str:
-        """A path in the one form for comparisons: `/a/b`, or `s3://b/k`.
+        """Return a path in the normal form for comparisons: `/a/b`, or `s3://b/k`.
 
         Raises:
-            UnsupportedError: its storage is not supported, or a part of it is `.` or `..`, which stores treat as names.
+            UnsupportedError: the storage is not supported, or a part of the path is `.` or `..`, which stores treat as names.
         """
         scheme, authority, inner = split_path(path)
         if authority and scheme in _STORES:
@@ -79,14 +78,13 @@ class ShadowPaths:
         return os.path.abspath(inner)
 
     def reaches(self, path: str, place: str) -> bool:
-        """Whether a read path, or a match of a read pattern, may be or contain a place."""
+        """Return whether a read path, or a match of a read pattern, may be or contain a place."""
         if _is_pattern(path):
             fixed = _PATTERN.split(path, maxsplit=1)[0]
             return place.startswith(self.place(fixed).rstrip("/"))
         return f"{place}/".startswith(self.place(path_of_pattern(path)).rstrip("/") + "/")
 
     def folder(self, path: str) -> Path:
-        """The folder of a path's shadow on this machine."""
         return self._shadow_of(path)
 
     def _shadow_of(self, path: str) -> Path:
@@ -103,17 +101,16 @@ class ShadowPaths:
 
     @staticmethod
     def _for_spark(path: str, shadow: Path) -> str:
-        """A shadow as a path for Spark. A remote path has a scheme, because the program's file system may be another."""
+        """Return a shadow as a path for Spark. A remote path gets a scheme, because the program's default file system may differ."""
         return f"file:{shadow}" if "://" in ShadowPaths.place(path) else str(shadow)
 
     @staticmethod
     def _is_dataset(folder: Path) -> bool:
-        """Whether a folder is a dataset: Spark's committers leave `_SUCCESS` in it. A path inside belongs to it, even an old partition."""
+        """Return whether a folder is in a dataset. Spark's committers leave `_SUCCESS` in the folder of a dataset."""
         if folder.is_file():
             return True
         return any((place / "_SUCCESS").exists() for place in (folder, *folder.parents))
 
 
 def _is_pattern(path: str) -> bool:
-    """Whether a reader's argument may name several paths."""
     return path_of_pattern(path) == path and _PATTERN.search(path) is not None

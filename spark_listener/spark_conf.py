@@ -1,7 +1,7 @@
-"""Our settings in Spark's configuration: `spark.headwater.*`, and the settings of OpenLineage's Spark integration that apply here.
+"""Headwater's settings in Spark's configuration: `spark.headwater.*`, and some settings of OpenLineage's Spark integration.
 
 Read once, when a SparkContext has started, so that a platform team can set them in `spark-defaults.conf`. Options of the command line and
-of `attach` win over variables, variables over these. The log reports invalid values, and the program goes on.
+of `attach` take precedence over variables, and variables over these. The log reports invalid values, and the program continues.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ _PARENTS = {
 
 @dataclass(frozen=True, slots=True)
 class SparkConf:
-    """`ours` and `theirs` are the properties below `spark.headwater.` and `spark.openlineage.`, without those prefixes.
+    """Settings in Spark's configuration.
+
+    `ours` are those below `spark.headwater.`, `theirs` those below `spark.openlineage.`, without prefixes.
 
     `everything` are all properties as Spark shows them: it hides values that it considers secret. Few of them are sent
     (`lineage.application`).
@@ -51,7 +53,6 @@ class SparkConf:
 
     @classmethod
     def of(cls, context: Any) -> SparkConf:
-        """Read the configuration of a SparkContext."""
         conf = context._jsc.sc().conf()  # noqa: SLF001  # PySpark has no public way to a part of it; all of it is a call for each property
         lines = (line.partition("=") for line in str(conf.toDebugString()).splitlines())
         everything = {name: value for name, _, value in lines if name.startswith("spark.")}
@@ -59,7 +60,7 @@ class SparkConf:
         return cls(_below(conf, "spark.headwater."), _below(conf, "spark.openlineage."), everything)
 
     def over(self, settings: Settings) -> Settings:
-        """The settings, with the configuration's values for those that nothing else sets."""
+        """Return the settings, with values of the configuration for those that no option or variable sets."""
         if settings.apart:
             return settings
         wanted = {field: self.theirs[name] for name, field in _THEIRS.items() if self.theirs.get(name)}
@@ -77,12 +78,15 @@ class SparkConf:
         return settings
 
     def parents(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """The environment, with the configuration's parent run if the environment names none."""
+        """Return the environment, with the configuration's parent run if the environment names none."""
         given = {variable: self.theirs[name] for name, variable in _PARENTS.items() if self.theirs.get(name)}
         return {**given, **environ}
 
     def job_facets(self) -> dict[str, Facet]:
-        """Tags and owners of the application and its jobs: `job.tags` is `key:value;key`, `job.owners.TYPE` names separated by `;`."""
+        """Return tags and owners of the application and its jobs.
+
+        `job.tags` is `key:value;key`, `job.owners.TYPE` is a list of names separated by `;`.
+        """
         facets = {}
         if tags := _tags(self.theirs.get("job.tags", "")):
             facets["tags"] = facet("tags", tags=tags)
@@ -98,14 +102,14 @@ class SparkConf:
         return facets
 
     def run_facets(self, recorded: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, Facet]:
-        """Facets of the application's run: tags (`run.tags`, like `job.tags`), properties, `recorded` variables, due time."""
+        """Return the facets of the application's run: tags (`run.tags`, like `job.tags`), properties, `recorded` variables, due time."""
         tags = _tags(self.theirs.get("run.tags", ""))
         stated = application_facets(self.everything, self.theirs.get("capturedProperties", ""), recorded, environ)
         return {**stated, **({"tags": facet("run_tags", tags=tags)} if tags else {})}
 
 
 def _tags(text: str) -> list[dict[str, str]]:
-    """`key:value:source;key2`, the notation of OpenLineage's Spark integration. A value under a secret's name is left out."""
+    """Parse `key:value:source;key2`, the notation of OpenLineage's Spark integration. A value under a secret's name is left out."""
     tags = []
     for part in text.strip("[]").split(";"):
         key, _, rest = part.strip().partition(":")

@@ -1,4 +1,4 @@
-"""Literals next to a secret's name in SQL, in printed plans, and in calls: `password IN ('…')`, `option("password", "…")`.
+"""Rules for literals next to a secret's name in SQL, in printed plans, and in calls: `password IN ('…')`, `option("password", "…")`.
 
 `secrets` applies these rules to texts that contain a secret's name. A literal is a quoted text or a number.
 """
@@ -32,7 +32,10 @@ _SETTERS = r"(?:option|options|config|conf|set|setproperty|put|header|map|named_
 
 
 def rules(name: str, tail: str, quoted: str, mark: Callable[[str], str]) -> tuple[Rule, ...]:
-    """The rules. `name` and `tail` match a secret's name and the rest of the word, `quoted` a text in quotes; `mark` replaces a literal."""
+    """Return the rules. `name` and `tail` match a secret's name and the rest of the word, `quoted` a text in quotes.
+
+    `mark` replaces a literal.
+    """
     literal = rf"(?:{quoted}|{_NUMBER})"
     short = rf"(?:{_PLAIN}|{_NUMBER})"  # before a name: tried at every quote
     column = rf"{name}{tail}{_END}"

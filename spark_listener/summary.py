@@ -1,4 +1,4 @@
-"""The summary at the end of a run: what was captured, its cost, what was refused and why, and where to look."""
+"""The summary at the end of a run: what was captured, its cost, what was refused and why, and where the lineage is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LEFT_OUT = {
 
 
 def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker, sent: Sequence[str] = ()) -> str:
-    """The text. Each line begins with `headwater:`."""
+    """Return the text of the summary. Each line begins with `headwater:`."""
     lines = [_captured(tally, settings), _cost(tally)]
     lines += [f"refused, so known by dataset only: {line}" for line in reasons(tally.refused)]
     lines += [f"records may be missing: {line}" for line in reasons(tally.incomplete)]
@@ -53,7 +53,7 @@ def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker, 
 
 
 def _may_be_lost(tally: Tally) -> list[str]:
-    """The outputs with records in folders that a known job overwrites."""
+    """Return outputs whose groups a trace computes again from folders that a known job overwrites."""
     found = []
     for output, sources in sorted(tally.found_again_in.items()):
         overwritten = sorted(source for source in sources if any(is_within(source, folder) for folder in tally.overwritten))
@@ -67,7 +67,6 @@ def _may_be_lost(tally: Tally) -> list[str]:
 
 
 def _second_run(tally: Tally, settings: Settings) -> list[str]:
-    """The way to find records that mode `auto` left out, if a second run of the program may find them."""
     if not tally.has_program:
         return []
     written = {name for _, name in tally.outputs}
@@ -90,7 +89,7 @@ def _kept(report: Report, breaker: Breaker) -> str:
 
 
 def reasons(counted: Counter[tuple[str, str]]) -> list[str]:
-    """The reasons why queries lack record lineage, or some of it, the most frequent first: `Generate: not covered yet (3 queries)`."""
+    """Return the reasons for missing record lineage, the most frequent first: `Generate: not covered yet (3 queries)`."""
     lines = [
         f"{operator or 'query'}: {reason}" + (f" ({count} queries)" if count > 1 else "")
         for (operator, reason), count in counted.most_common()
@@ -111,7 +110,6 @@ def _captured(tally: Tally, settings: Settings) -> str:
 
 
 def _work(tally: Tally) -> str:
-    """Every kind of work in the run."""
     counted = {"RDD job": tally.rdd_jobs, "stream": tally.streams, "declared operation": tally.operations}
     others = [_count(number, kind) for kind, number in counted.items() if number]
     queries = [_count(tally.queries, "query", "queries")] if tally.queries or not others else []
@@ -120,7 +118,6 @@ def _work(tally: Tally) -> str:
 
 
 def _cost(tally: Tally) -> str:
-    """The counted cost of capture, and what is not counted."""
     waits = {
         "loading": tally.loading_seconds,
         "at the start and end of Spark": tally.hook_seconds,

@@ -1,6 +1,6 @@
-"""The switch in Spark's configuration: `spark.headwater.enabled true` captures a program that was started in any way.
+"""The switch in Spark's configuration: `spark.headwater.enabled true` turns capture on, however the program was started.
 
-For `site/sitecustomize.py`, which runs before the program. Only the hooks are loaded until a SparkContext turns capture on.
+`site/sitecustomize.py` uses it before the program runs. Only the hooks are loaded until a SparkContext turns capture on.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ _log = logging.getLogger("headwater")
 
 
 class Switch(Watcher):
-    """Waits for the first SparkContext, and then leaves or starts capture."""
+    """Waits for the first SparkContext. Its configuration decides whether capture starts."""
 
     watching = True
 
     def context_started(self, context: Any) -> None:
-        """The program made a SparkContext; its configuration decides."""
         try:
             on = str(context._jsc.sc().conf().get("spark.headwater.enabled", "false")).lower() == "true"  # noqa: SLF001  # no public way
             if on:
@@ -31,5 +30,4 @@ class Switch(Watcher):
 
 
 def watch() -> None:
-    """Watch for SparkContexts of this process."""
     install(Switch())

@@ -1,4 +1,4 @@
-"""The counts of one application's capture, for the ledger and the summary."""
+"""Counters for one application's capture, for the ledger and the summary."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _SECONDS = ("driver_seconds", "spark_seconds", "planning_seconds", "task_seconds
 
 @dataclass(slots=True)
 class Tally:
-    """`associations` are rows of segments; `refused` counts queries by (operator, reason).
+    """Counters for one application's capture. `associations` are rows of segments; `refused` counts queries by (operator, reason).
 
-    The cost of capture: `loading_seconds` before the program; `driver_seconds` in our hooks, mostly at start and end of Spark, and
-    `spark_seconds`, the part of these that Spark needs without capture; `compile_seconds` for our Java; `planning_seconds` for rewriting
-    plans; `delivery_seconds` at the end of the program. In processor time: `task_seconds` for writing associations, `thread_seconds` for
-    our thread.
+    The cost of capture: `loading_seconds` before the program; `driver_seconds` in the hooks, mostly at start and end of Spark, and
+    `spark_seconds`, the part of these that Spark needs without capture; `compile_seconds` for the Java classes; `planning_seconds` for
+    rewriting plans; `delivery_seconds` at the end of the program. In processor time: `task_seconds` for writing associations,
+    `thread_seconds` for the listener's thread.
     """
 
     queries: int = 0
@@ -56,29 +56,27 @@ class Tally:
 
     @property
     def hook_seconds(self) -> float:
-        """Time that our hooks added."""
         return max(0.0, self.driver_seconds - self.spark_seconds)
 
     def datasets(self, inputs: Iterable[Any], outputs: Iterable[Any]) -> None:
-        """Count the inputs and outputs of a query."""
         self.inputs.update((dataset.namespace, dataset.name) for dataset in inputs)
         self.outputs.update((dataset.namespace, dataset.name) for dataset in outputs)
 
     def spared(self, outputs: Iterable[Any], inputs: Iterable[Any]) -> None:
-        """Note outputs with records that the mode left out and a second run may find."""
+        """Note outputs whose records the mode left out and a second run may capture."""
         read = {dataset.name for dataset in inputs}
         for dataset in outputs:
             if dataset.name in self.for_second_run or len(self.for_second_run) < _MOST_FOR_SECOND_RUN:
                 self.for_second_run.setdefault(dataset.name, set()).update(read)
 
     def left_groups(self, output: str, manifest: Mapping[str, Any]) -> None:
-        """Note that records of an output may be found again in the sources of a capture."""
+        """Note that a trace computes groups of an output again from the sources of a capture."""
         if any("derived" in boundary for boundary in manifest.get("boundaries") or ()):
             names = {source["dataset"]["name"] for source in manifest["sources"] if source["dataset"]["namespace"] == "file"}
             self.found_again_in.setdefault(output, set()).update(names)
 
     def problems(self, problems: Iterable[Mapping[str, Any]]) -> None:
-        """Note why a query lacks record lineage, or some of it."""
+        """Count the reasons why a query lacks record lineage, or some of it."""
         distinct = {(str(one.get("operator") or ""), str(one.get("reason") or ""), one.get("kind")) for one in problems}
         for operator, reason, kind in distinct:
             if kind in {"missing", "influence"}:
@@ -87,7 +85,6 @@ class Tally:
                 self.refused[operator, reason] += 1
 
     def capture(self, manifest: Mapping[str, Any]) -> None:
-        """Count a capture in the spool."""
         cost = manifest.get("cost") or {}
         self.planning_seconds += float(cost.get("planning_ms", 0.0)) / 1000
         self.task_seconds += float(cost.get("tasks_ms", 0.0)) / 1000
@@ -99,7 +96,6 @@ class Tally:
         self.bytes += sum(int(segment.get("bytes", 0)) for segment in manifest.get("segments", ()))
 
     def add(self, other: Tally) -> None:
-        """Add another application's tally to this one."""
         for name in ("queries", "rdd_jobs", "streams", "operations", "failed", "captured", "dropped", "associations", "bytes", *_SECONDS):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.traceable = other.traceable or self.traceable

@@ -1,4 +1,4 @@
-"""Lists of visible nodes for a restricted caller: namespace by namespace, in the order of ids, so that hidden nodes are not read."""
+"""Lists visible nodes for a restricted caller: namespace by namespace, in the order of ids, so that hidden nodes are not read."""
 
 from __future__ import annotations
 

@@ -46,7 +46,6 @@ class Namespaces:
         return cls(found)
 
     def has(self, namespace: str) -> bool:
-        """Whether a namespace matches."""
         known = self._known.get(namespace)
         if known is None:
             if len(self._known) >= _REMEMBERED:

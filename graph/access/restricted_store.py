@@ -29,7 +29,7 @@ _MIXING = frozenset({NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.PIPELINE})
 
 
 class RestrictedStore:
-    """`store` for a caller who may read the namespaces that every member of `permitted` has. Other tenants are refused."""
+    """A view of `store` for a caller who may read the namespaces that every member of `permitted` has. Other tenants are refused."""
 
     def __init__(self, store: GraphStore, tenant: str, permitted: Sequence[Namespaces]) -> None:
         self._store = store
@@ -40,7 +40,6 @@ class RestrictedStore:
 
     @property
     def visible(self) -> Visible:
-        """Decides which nodes the caller sees."""
         return self._visible
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]:
@@ -238,13 +237,12 @@ class RestrictedStore:
         raise UnsupportedError("This is not open to keys restricted to namespaces.", hint="Ask with a key that may read all of them.")
 
     async def _shown(self, nodes: Sequence[Node]) -> list[Node]:
-        """Return visible nodes with their visible properties."""
         named: set[str] = set().union(*(named_by(node.properties) for node in nodes))
         seen = await self._visible.of(named)
         return [shown_node(node, seen.__contains__) for node in nodes]
 
     async def _mixes(self, parent: str) -> bool:
-        """Whether a node contains hidden nodes: nodes that also belong to other namespaces, or to none."""
+        """Return whether a node contains hidden nodes: nodes that also belong to other namespaces, or to none."""
         if kind_named(parent) in _MIXING:
             edges = await self._store.neighbours(self._tenant, [parent], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS])
             inside = {edge.dst for edge in edges}
@@ -255,7 +253,6 @@ class RestrictedStore:
         return await self._visible.of(inside) != inside
 
     async def _edges(self, edges: Sequence[Edge]) -> list[Edge]:
-        """Return the edges between visible nodes with their visible properties."""
         between = await self._between(edges)
         jobs = {job for edge in between if edge.kind is EdgeKind.DERIVES for job in jobs_of(edge)}
         seen = await self._visible.of(jobs | runs_of(between))
@@ -266,7 +263,7 @@ class RestrictedStore:
         return [edge for edge in edges if edge.src in ends and edge.dst in ends]
 
     async def _hides(self, ids: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind]) -> bool:
-        """Whether something next to some visible nodes is hidden."""
+        """Return whether a hidden node is next to some visible nodes."""
         if not kinds:
             return False
         for begin in range(0, len(ids), _PORTION):

@@ -1,4 +1,4 @@
-"""The rights of a caller, and their namespaces: scopes, each everywhere or in some namespaces, and roles as named sets of scopes.
+"""The rights of a caller: scopes, each everywhere or in some namespaces, and roles as named sets of scopes.
 
 `read` is a right everywhere. `read:s3://sales*` is a right in the namespaces that fit the pattern (`headwater.graph.access`), and
 `viewer:s3://sales*` is a role there. All rights of one scope count together; a right everywhere includes the others.
@@ -25,7 +25,7 @@ Refuse = Callable[[str, str], Exception]
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The scopes, and of those that are restricted the namespaces."""
+    """The scopes of a caller. `within` has the namespaces of restricted scopes."""
 
     scopes: frozenset[Scope]
     within: NamespacesByScope = field(default_factory=dict, hash=False)
@@ -39,17 +39,17 @@ class Rights:
         return Rights(self.scopes | other.scopes, within)
 
     def texts(self) -> list[str]:
-        """The rights as they are written."""
+        """Return the rights in their written form, such as `read:s3://sales*`."""
         found = [scope.value for scope in self.scopes if scope not in self.within]
         found += [f"{scope}:{pattern}" for scope, namespaces in self.within.items() for pattern in namespaces.patterns]
         return sorted(found)
 
     def kept(self) -> str:
-        """The rights with spaces between them; the inverse of `kept_rights`."""
+        """Return the rights in one text, separated by spaces. `kept_rights` is the inverse."""
         return " ".join(quote(text, safe=_KEPT) for text in self.texts())
 
     def settled(self) -> Rights:
-        """Without `unmasked` where it is given for fewer namespaces than records are: then masked columns of the others would be shown."""
+        """Remove `unmasked` if it is given for fewer namespaces than records are. Masked columns of the other namespaces would be shown."""
         unmasked = self.within.get(Scope.UNMASKED)
         if unmasked is None:
             return self

@@ -1,4 +1,4 @@
-"""Scopes: what a caller may do. Roles are named sets of scopes."""
+"""Scopes: the actions that a caller may do. Roles are named sets of scopes."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ NOT_OPEN = "This is not open to keys restricted to namespaces."
 class Answering(StrEnum):
     """How an endpoint or a question answers a caller who is restricted to namespaces. Unlisted endpoints are refused."""
 
-    REFUSED = "refused"  # nothing: it is not open to him
-    FILTERED = "filtered"  # what is of his namespaces, as if there were no others
-    SILENT = "silent"  # public: it shows nothing of any namespace
+    REFUSED = "refused"  # no answer: the endpoint is closed to the caller
+    FILTERED = "filtered"  # only the caller's namespaces, as if there were no others
+    SILENT = "silent"  # public: the answer shows nothing of any namespace
 
 
 class Scope(StrEnum):
     """An action that a caller may do. The home's key has all scopes, and a named key has its own.
 
-    A session of the page has the reading scopes, and the scopes that its link was made for, as far as the link's key has them.
+    A session of the page has the reading scopes, and the scopes of the link that opened it, as far as the link's key has them.
     """
 
-    READ = "read"  # the graph, and the records of files that a record came from
-    RECORDS = "records"  # what records hold, and which of them a predicate selects
-    UNMASKED = "unmasked"  # also what columns hold that are masked
-    EXPORT = "export"  # documents of provenance, and exports for other catalogs
+    READ = "read"  # read the graph, and the positions of the records from which a record came
+    RECORDS = "records"  # read values of records, and select records by a predicate
+    UNMASKED = "unmasked"  # read values of masked columns too
+    EXPORT = "export"  # export documents of provenance, and exports for other catalogs
     DECLARE = "declare"
     REPLAY = "replay"
-    INTAKE = "intake"  # events, manifests, segments and documents of provenance: with a key alone
-    OPERATE = "operate"  # measures, the specification: with a key alone
-    AUDIT = "audit"  # who asked what
-    ADMIN = "admin"  # the named keys of the tenant: whoever has it can give himself the rest
+    INTAKE = "intake"  # send events, manifests, segments and documents of provenance: with a key only
+    OPERATE = "operate"  # read metrics and the specification: with a key only
+    AUDIT = "audit"  # read the audit log
+    ADMIN = "admin"  # manage the tenant's named keys: this includes all other rights
 
 
 ROLES: Mapping[str, frozenset[Scope]] = {
@@ -48,4 +48,4 @@ ROLES: Mapping[str, frozenset[Scope]] = {
 
 
 def unrestricted(scope: Scope) -> None:
-    """The check of a caller who owns the home: the command line, which reads the files themselves."""
+    """Allow every scope. The command line uses this check, because its user owns the home and reads the files directly."""

@@ -23,7 +23,7 @@ _PORTION = 1_000
 
 
 def kind_named(identifier: str) -> NodeKind | None:
-    """Return the kind that a text begins with, whether or not the text is an id."""
+    """Return the kind with which a text begins, even if the text is not an id."""
     return _KINDS.get(identifier.partition(":")[0])
 
 
@@ -41,7 +41,7 @@ def namespace_of(identifier: str) -> str | None:
 class Visible:
     """The visible nodes of a tenant's graph, for a caller who may read the namespaces that every member of `permitted` has.
 
-    For one request: results are cached.
+    An object serves one request, because results are cached.
     """
 
     def __init__(self, store: GraphStore, tenant: str, permitted: Sequence[Namespaces]) -> None:
@@ -52,11 +52,9 @@ class Visible:
         self._namespaces: dict[NodeKind, list[str]] = {}
 
     def has_namespace(self, namespace: str) -> bool:
-        """Whether the caller may read a namespace."""
         return all(permitted.has(namespace) for permitted in self._permitted)
 
     def is_named(self, identifier: str) -> bool:
-        """Whether an id names a namespace that the caller may read."""
         namespace = namespace_of(identifier)
         return namespace is not None and self.has_namespace(namespace)
 
@@ -78,7 +76,6 @@ class Visible:
         return {identifier for identifier in asked if self._known[identifier]}
 
     async def one(self, identifier: str) -> bool:
-        """Whether a node would be visible if it exists."""
         return identifier in await self.of([identifier])
 
     async def namespaces(self, kind: NodeKind) -> list[str]:
@@ -121,7 +118,6 @@ class Visible:
             self._known[identifier] = bool(seen) and all(seen) and not above[identifier]
 
     async def _described(self, ids: Collection[str]) -> None:
-        """Find the owners, tags and terms that describe a visible node."""
         if not ids:
             return
         edges = await self._store.neighbours(self._tenant, sorted(ids), direction=Direction.DOWNSTREAM, kinds=[EdgeKind.DESCRIBES])

@@ -1,8 +1,8 @@
-"""The properties of a visible node or edge that a restricted caller may see.
+"""Decides which properties of a visible node or edge a restricted caller may see.
 
-Properties hold anything that producers stated: queries, plans, errors and facets of any form, which may name anything. So the visible
-properties are listed here, and all others are hidden. A new property stays hidden until somebody adds it here, after checking that it names
-nothing in other namespaces. If a property names other nodes, only the visible ones remain.
+Properties contain anything that producers stated: queries, plans, errors and facets of any form, which may name anything. So the visible
+properties are listed here, and all others are hidden. A new property stays hidden until a developer adds it here, after checking that it
+names nothing in other namespaces. If a property names other nodes, only the visible ones remain.
 """
 
 from __future__ import annotations
@@ -56,7 +56,6 @@ def shown_node(node: Node, seen: IsVisible) -> Node:
 
 
 def _shown(kind: NodeKind, name: str, value: Any, seen: IsVisible) -> Any:
-    """Return the visible part of a property, or None."""
     if name in _FACETS or name.startswith(_PREFIXES):
         return value
     if name.startswith(_INPUT):
@@ -68,7 +67,7 @@ def _shown(kind: NodeKind, name: str, value: Any, seen: IsVisible) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value has the form of Headwater's own property. A producer may give a facet, an object, any name."""
+    """Return whether a value has the form of Headwater's own property. A producer may give a facet, an object, any name."""
     return not isinstance(value, Mapping) and not (isinstance(value, list) and any(isinstance(one, Mapping | list) for one in value))
 
 
@@ -86,7 +85,6 @@ def _count(value: Any, _: IsVisible) -> int | None:
 
 
 def jobs_of(edge: Edge) -> list[str]:
-    """Return the jobs that state a derivation."""
     return [name.removeprefix(_BY) for name in edge.properties if name.startswith(_BY)]
 
 
@@ -163,7 +161,6 @@ def _inputs(sources: Any, seen: IsVisible) -> list[dict[str, Any]]:
 
 
 def _sources(facet: Any) -> list[tuple[Any, str]]:
-    """Return the fields that a facet `columnLineage` names, each with its dataset."""
     if not isinstance(facet, Mapping):
         return []
     fields = facet.get("fields")
@@ -184,7 +181,6 @@ def _symlinks(facet: Any) -> list[str]:
 
 
 def _dataset(named: Any) -> str | None:
-    """Return the dataset that an object with a namespace and a name refers to."""
     if not isinstance(named, Mapping) or not isinstance(named.get("namespace"), str) or not isinstance(named.get("name"), str):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The part of a walk over visible nodes only, computed from the result of the whole walk.
+"""Computes the part of a walk over visible nodes only, from the result of the whole walk.
 
 A node within some hops over visible nodes is within as many hops over all nodes. So the store walks as usual, and the visible part of the
 result is walked again in memory. The limit applies to visible nodes, so that the end of an answer does not reveal how much is hidden.
@@ -20,13 +20,12 @@ WALKED = 200_000  # visible and hidden nodes that a restricted caller's walk may
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Hops by node in each direction. `beyond` are the nodes one hop beyond the depth."""
+    """The visible nodes that a walk reached: hops by node in each direction. `beyond` are the nodes one hop beyond the depth."""
 
     hops: dict[Direction, dict[str, int]]
     beyond: set[str]
 
     def nearest(self) -> dict[str, int]:
-        """Return the shorter distance of each node."""
         found: dict[str, int] = {}
         for hops in self.hops.values():
             for identifier, away in hops.items():
@@ -118,7 +117,7 @@ def _containers(whole: Cone, numbers: dict[str, int], seen: Collection[str]) -> 
             above.setdefault(whole.ids[child], []).append(whole.ids[container])
     rows: list[tuple[int, int]] = []
     waiting, done = list(numbers), set(numbers)
-    for child in waiting:  # grows while containers of containers are found
+    for child in waiting:  # the list grows during the loop, by containers of containers
         for container in above.get(child, ()):
             numbers.setdefault(container, len(numbers))
             rows.append((numbers[container], numbers[child]))

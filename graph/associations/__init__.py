@@ -1,4 +1,4 @@
-"""Manifests and segments: the capture format (docs/reference/capture-format.md). Light by rule: pyarrow only."""
+"""Manifests and segments: the capture format (docs/reference/capture-format.md). The package may depend on pyarrow only."""
 
 from headwater.graph.associations.behaviours import Behaviour
 from headwater.graph.associations.expressions import Attribute, Definition, Expression, Frame, Operator, Ordering

@@ -1,8 +1,8 @@
-"""The behaviour of an operator: its effect on rows, which is all that a trace needs to know (docs: capture format, "Behaviours").
+"""The behaviour of an operator: its effect on rows, which is all that a trace needs of it (docs: capture format, "Behaviours").
 
 A manifest states it. Manifests of formats 1 and 2 do not, so `ASSUMED` derives it from Spark's operator names at reading. No other module
-decides by a name. So a new operator, or one of another engine, is traced if it states its behaviour. An unknown operator never counts as
-one that passes rows: its behaviour is `OPAQUE`, and the answer says so.
+decides by a name. So a new operator, or one of another engine, can be traced if it states its behaviour. An unknown operator never counts
+as one that passes rows: its behaviour is `OPAQUE`, and the answer reports that.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from enum import StrEnum
 
 
 class Behaviour(StrEnum):
-    """The origin of a row of an operator."""
+    """The rows from which an operator makes each of its rows."""
 
     SOURCE = "source"  # a record of `source`
     CONSTANT = "constant"  # no record
-    PASSES = "passes"  # a row of its one input, as it is; some may be left out, and the order may differ
+    PASSES = "passes"  # an unchanged row of its one input; some rows may be left out, and the order may differ
     FILTER = "filter"  # the same; `condition` and `reads` decide which
     DEFINES = "defines"  # a row of its one input, with the columns `defines` added
     BRANCHES = "branches"  # a row of its one input, by one of several projections: the arguments of each of `defines`
-    GENERATES = "generates"  # one of several that a row of its one input gives; `reads` decide how many
+    GENERATES = "generates"  # one of several rows made from a row of its one input; `reads` decide how many
     UNION = "union"  # a row of one of its inputs; the arguments of each of `defines` are the inputs' columns
     JOIN = "join"  # a row of each input; those of the inputs `optional` may be lacking
     MATCH = "match"  # a row of its first input, and the rows of its second that match it: one at least, unless that input is `optional`
@@ -31,7 +31,7 @@ class Behaviour(StrEnum):
     OPAQUE = "opaque"  # unknown rows and columns of its inputs
 
 
-# By the names of Spark's logical operators. The type of a join decides, see below.
+# Behaviours by the names of Spark's logical operators. Joins depend on the type, see below.
 ASSUMED: Mapping[str, Behaviour] = {
     "Scan": Behaviour.SOURCE,
     **dict.fromkeys(("LocalRelation", "Range", "OneRowRelation"), Behaviour.CONSTANT),

@@ -1,6 +1,6 @@
-"""Frozen dataclasses from JSON and back, by their type hints alone, with errors that name the field.
+"""Converts frozen dataclasses from and to JSON, by their type hints alone, with errors that name the field.
 
-For the manifest. Unknown keys are kept in `extra` and written again, so that an older reader loses nothing of a newer manifest.
+The manifest uses it. Unknown keys are stored in `extra` and written again, so that an older reader loses nothing of a newer manifest.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Wire:
         """Read a JSON object.
 
         Raises:
-            InvalidCaptureError: a field is missing or is of the wrong type; `field` says which.
+            InvalidCaptureError: a field is missing or has the wrong type; `field` names it.
         """
         if not isinstance(value, Mapping):
             raise wrong(path, "an object", value)
@@ -43,38 +43,38 @@ class Wire:
         return cls(**found, extra={name: value[name] for name in value if name not in known})
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON object; optional fields that are absent are left out."""
+        """Return the JSON object without optional fields that are absent."""
         values = ((item, getattr(self, item.name)) for item in _items(type(self)))
         return {item.key: _write(value) for item, value in values if value is not None or not item.left_out} | dict(self.extra)
 
 
 def key(name: str, **options: Any) -> Any:
-    """A field that is called `name` in JSON."""
+    """Declare a field that has the name `name` in JSON."""
     return field(metadata={"key": name}, **options)
 
 
 def wrong(path: str, expected: str, value: Any) -> InvalidCaptureError:
-    """The error of a field that holds something else than it must."""
+    """Return the error for a field with an invalid value."""
     return InvalidCaptureError(f"{path} must be {expected}, and is {str(value)[:80]!r} ({type(value).__name__}).", field=path)
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A field of a class: what it is called here and in JSON, and what it may hold."""
+    """A field of a class: its name here and in JSON, and the type of its values."""
 
     name: str
     key: str
     hint: Any
-    optional: bool  # null may stand for it
+    optional: bool  # null is allowed
     required: bool
-    left_out: bool  # where it is None
+    left_out: bool  # left out if it is None
 
 
 _ITEMS: dict[type[Wire], tuple[_Item, ...]] = {}
 
 
 def _items(cls: type[Wire]) -> tuple[_Item, ...]:
-    """The fields of a class, looked at once: that costs far more than reading one."""
+    """Return the fields of a class. The result is cached, because the inspection costs far more than reading an object."""
     if cls not in _ITEMS:
         _ITEMS[cls] = _looked_at(cls)
     return _ITEMS[cls]
@@ -125,7 +125,7 @@ def _read(hint: Any, value: Any, path: str) -> Any:
 
 
 def _write(value: Any) -> Any:
-    if value is None or isinstance(value, (str, int, float)):  # most are, and asking whether it is a mapping takes longer than all else
+    if value is None or isinstance(value, (str, int, float)):  # the frequent case; the test for a mapping is slow
         return value
     if isinstance(value, Wire):
         return value.to_json()

@@ -1,4 +1,4 @@
-"""Expressions and operators of a captured plan: what a trace must know of a query to say which records a row needed."""
+"""Expressions and operators of a captured plan, with the facts from which a trace finds the records of a row."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _KNOWN = frozenset(map(str, Behaviour))
 
 @dataclass(frozen=True, kw_only=True)
 class Expression(Wire):
-    """`fn` is the lower-case name by which Spark prints the function; `sql` is Spark's own text of the outermost expression.
+    """An expression of a plan. `fn` is the lower-case name by which Spark prints the function.
 
-    `rows` is the attribute below that represents all rows of each value of a DISTINCT aggregate.
+    `sql` is Spark's own text of the outermost expression. `rows` is the attribute below that represents all rows of each value of a
+    DISTINCT aggregate.
     """
 
     fn: str
@@ -33,7 +34,7 @@ class Expression(Wire):
     sql: str | None = None
 
     def walk(self) -> Iterator[Expression]:
-        """This expression and all below it, outermost first."""
+        """Yield this expression and all expressions in it, outermost first."""
         yield self
         for child in self.args:
             yield from child.walk()
@@ -42,13 +43,13 @@ class Expression(Wire):
 
     @property
     def attrs(self) -> frozenset[int]:
-        """The attributes that it reads."""
+        """Return the attributes that the expression reads."""
         read = (part.attr if part.fn == "attr" else part.rows for part in self.walk())
         return frozenset(attr for attr in read if attr is not None)
 
     @property
     def text(self) -> str:
-        """Spark's text, or one made of the parts."""
+        """Return Spark's text of the expression, or one made from its parts."""
         if self.sql is not None:
             return self.sql
         if self.fn == "attr":
@@ -60,7 +61,7 @@ class Expression(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Attribute(Wire):
-    """A column that an operator puts out."""
+    """An output column of an operator."""
 
     attr: int
     name: str
@@ -89,7 +90,10 @@ class Ordering(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Frame(Wire):
-    """`start`, `end`: None for unbounded, a number of rows (0: the current one), or the text of a bound of values."""
+    """The frame of a window.
+
+    `start` and `end` are None for unbounded, a number of rows (0: the current one), or the text of a bound of values.
+    """
 
     unit: str
     start: Any = None
@@ -98,9 +102,9 @@ class Frame(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Operator(Wire):
-    """A node of the plan. `op` is a name to show. Its behaviour decides its further fields, and the content of `columns`.
+    """A node of the plan. `op` is a name to show. The behaviour decides which further fields it has, and the content of `columns`.
 
-    `optional` are the places of the inputs that may have no row for a row of a join.
+    `optional` are the positions of a join's inputs that may have no row for a row of the join.
     """
 
     id: int
@@ -117,7 +121,7 @@ class Operator(Wire):
     how: str | None = None
     defines: tuple[Definition, ...] = ()
     keys: tuple[Expression, ...] = ()
-    whole: bool = False  # of a group: a row needs all of its rows, and all that is defined, whichever columns are asked for
+    whole: bool = False  # only for a group: each row needs all rows of the group and all definitions, for any columns
     partition: tuple[Expression, ...] = ()
     order: tuple[Ordering, ...] = ()
     frames: tuple[Frame, ...] = ()
@@ -125,32 +129,32 @@ class Operator(Wire):
 
     @cached_property
     def behaviour(self) -> Behaviour:
-        """The effect on rows; `OPAQUE` if it is not known."""
+        """Return the effect on rows. `OPAQUE` if it is unknown."""
         return Behaviour.OPAQUE if self.stated is None or self.unknown else Behaviour(self.stated)
 
     @property
     def unknown(self) -> bool:
-        """Whether it does not state what it does, or states what this release does not know."""
+        """Return whether the manifest states no behaviour, or one that this release does not know."""
         return self.stated not in _KNOWN
 
     @property
     def label(self) -> str:
-        """The name in answers."""
+        """Return the name to show in answers."""
         return self.text or self.op
 
     @property
     def inputs(self) -> tuple[int, ...]:
-        """All operators whose rows have a part in its own: the subqueries of its expressions, and its children."""
+        """Return all operators from whose rows the operator makes its own: the subqueries of its expressions, and its children."""
         return self.subqueries + self.children
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
-        """The output of a scan, a local relation or a subquery; for an existence join, the column with the result of the match."""
+        """Return the output of a scan, a local relation or a subquery. An existence join has a column with the result of the match."""
         return tuple(
             Attribute.from_json(column, f"$.operators[{self.id}].columns") for column in self.columns if isinstance(column, Mapping)
         )
 
     @property
     def written(self) -> tuple[int, ...]:
-        """The attributes that a write puts into its columns, in their order."""
+        """Return the attributes that a write puts into its columns, in their order."""
         return tuple(column for column in self.columns if isinstance(column, int))

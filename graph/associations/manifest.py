@@ -1,7 +1,7 @@
 """The manifest: the description of one captured query, its inputs and outputs, and the segments that count.
 
-The Spark side writes it; the association store and traces read it. Reading checks everything that later steps rely on. So a damaged or
-foreign manifest is refused at the beginning, with the name of the field.
+The Spark side writes it; the association store and traces read it. Reading checks everything on which later steps rely, so a damaged or
+foreign manifest is refused at once, with the name of the field.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ FORMATS = (1, 2, 3)  # format 2 may identify a group by its key; in format 3 ope
 STATUSES = ("complete", "partial", "refused")
 KINDS = ("sink", "group", "window", "match", "semi", "rows", "check", "extent", "keys", "chosen")
 _STATES_BEHAVIOURS = 3
-MOST_PLACED = 1 << 30  # rows of a capture that states its places: some bytes may stand for any number of rows, and each of these is sorted
+MOST_PLACED = 1 << 30  # rows of a capture that states places: a few bytes may encode any number of rows, and all rows are sorted
 _SEGMENT = re.compile(r"b(-?\d{1,9})-s\d{1,9}\.\d{1,9}-p\d{1,9}-a\d{1,18}\.seg")
-_NAMED = 20  # of what there is, in a refusal: a manifest may hold a million operators
+_NAMED = 20  # numbers that an error message lists: a manifest may have a million operators
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest(Wire):
-    """One capture. `sink` is absent only where the capture was refused before it was known.
+    """The manifest of one capture. `sink` is absent only if the capture was refused before its output was known.
 
-    `recaptured`: it was made by running the program of `run` again. `collected`: the program had read results of queries before this one,
-    which has values that it may have taken from them. `collected_from`: the datasets of those results, as far as they are listed.
+    `recaptured`: a second run of the program of `run` made the capture. `collected`: the program had read results of earlier queries, and
+    may have used values of them in this query. `collected_from`: the datasets of those results, as far as they are listed.
     """
 
     format: int
@@ -72,7 +72,7 @@ class Manifest(Wire):
         """Read and check a manifest.
 
         Raises:
-            InvalidCaptureError: it breaks the format; `field` says where.
+            InvalidCaptureError: the manifest breaks the format; `field` names the place.
         """
         if isinstance(value, Mapping) and value.get("format") not in FORMATS:
             raise InvalidCaptureError(
@@ -99,7 +99,7 @@ def _with_roots(manifest: Manifest) -> dict[str, Any]:
 
 
 def _with_behaviour(operator: Operator) -> Operator:
-    """An operator of an old manifest, with the behaviour that its name is known for."""
+    """Return an operator of an old manifest, with the behaviour that its name implies."""
     behaviour, optional = assumed(operator.op, operator.how)
     if operator.stated is not None or behaviour is None:
         return operator
@@ -107,7 +107,6 @@ def _with_behaviour(operator: Operator) -> Operator:
 
 
 def is_segment_name(name: str) -> bool:
-    """Whether a text is the name of a finished segment."""
     return _SEGMENT.fullmatch(name) is not None
 
 
@@ -158,7 +157,7 @@ def _check_plan(manifest: Manifest, path: str) -> None:
 
 
 def _check_inputs(operator: Operator, path: str) -> None:
-    """An operator has the inputs that go with it: traces rely on them."""
+    """Check that an operator has the number of inputs that its behaviour requires."""
     least, most = INPUTS[operator.behaviour]
     count = len(operator.children)
     if count < least or (most is not None and count > most):
@@ -192,7 +191,7 @@ def _one_of(value: str, choices: tuple[str, ...], path: str) -> None:
 
 
 def _unique(numbers: list[int], what: str, field: str, path: str) -> set[int]:
-    """The numbers of a list's members: two members of one number would be taken for each other."""
+    """Return the numbers in a list, and refuse equal numbers, because their members could not be distinguished."""
     seen: dict[int, int] = {}
     for index, number in enumerate(numbers):
         if number in seen:

@@ -13,7 +13,7 @@ from headwater.paths import dataset_root, within_dataset
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetName(Wire):
-    """A dataset as OpenLineage names it."""
+    """The name of a dataset in OpenLineage."""
 
     namespace: str
     name: str
@@ -21,7 +21,7 @@ class DatasetName(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class RunName(Wire):
-    """The OpenLineage run that a query belongs to."""
+    """The OpenLineage run of a query."""
 
     namespace: str
     job: str
@@ -39,7 +39,7 @@ class Application(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class SecondRun(Wire):
-    """When the program ran once more to be captured, and wrote the same bytes as the run that the capture is of."""
+    """The time of a second run of the program that made the capture. It wrote the same bytes as the first run."""
 
     started: str
     ended: str
@@ -59,9 +59,9 @@ class Problem(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class SourceColumn(Wire):
-    """`type` is Spark's DDL. With `default`, Spark reads a value of the table's own where a file lacks the column.
+    """A column that a scan reads. `type` is Spark's DDL. With `default`, Spark reads a default value if a file lacks the column.
 
-    `id` is that of the field, of a table whose columns are found by ids, whatever a file calls them.
+    `id` is the field's id in a table that finds columns by id, whatever their names in a file.
     """
 
     name: str
@@ -71,7 +71,7 @@ class SourceColumn(Wire):
 
 
 def root_of(dataset: DatasetName, format_: str, table: Any) -> DatasetName:
-    """Return the dataset in which lies what a manifest names. Manifests of earlier releases name partitions as datasets of their own."""
+    """Return the dataset that contains a dataset of a manifest. Manifests of earlier releases name partitions as datasets."""
     tables = [table] if isinstance(table, str) and table else ()
     root = dataset_root(dataset.namespace, dataset.name, formats=[format_], tables=tables)
     return dataset if root == (dataset.namespace, dataset.name) else DatasetName(namespace=root[0], name=root[1])
@@ -91,7 +91,7 @@ class SourceFile(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Split(Wire):
-    """A split of a file that was read by itself: its bytes from `start` on, `length` of them."""
+    """A split of a file that a task read alone: `length` bytes from `start` on."""
 
     ordinal: int
     path: str
@@ -115,13 +115,13 @@ class Source(Wire):
 
     @property
     def within(self) -> str:
-        """The part of the dataset at `path`; empty for all of it."""
+        """Return the part of the dataset at `path`. Empty if it is the whole dataset."""
         return within_dataset(self.path, self.dataset.namespace, self.dataset.name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoundaryColumn(Wire):
-    """The meaning of a long in a boundary's row.
+    """The meaning of an integer column in a boundary.
 
     `role` is key, check, ref, branch, partition, frame_end, frame_size, rank, total, value or nulls.
     """
@@ -150,7 +150,7 @@ class Recomputed(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Boundary(Wire):
-    """A place in the plan where associations were written; with `recomputed`, a trace computes them again instead.
+    """A place in the plan at which associations were written. With `recomputed`, a trace computes them again instead.
 
     - `compared`: the part of a semi-join's condition that a match must meet.
     - `by`: `partition` if references to its rows have the partition of the writing task as ordinal, not its attempt.
@@ -168,13 +168,13 @@ class Boundary(Wire):
 
     @property
     def is_placed(self) -> bool:
-        """Whether its rows state their places; else they have those in which they come. A record may have several rows."""
+        """Return whether the rows state their positions. Otherwise their order is their position. A record may have several rows."""
         return any(column.role == "place" for column in self.columns)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SinkColumn(Wire):
-    """A column of the written dataset, and the attribute that it holds; `id` as of a source's column."""
+    """A column of the written dataset, with its attribute in the plan. `id` is as in a source's column."""
 
     name: str
     type: str
@@ -184,7 +184,7 @@ class SinkColumn(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenFile(Wire):
-    """A file that a sink wrote: its final path, in bytes and in milliseconds since the epoch."""
+    """A file that a sink wrote: its final path, its length in bytes, and its time in milliseconds since the epoch."""
 
     path: str
     length: int
@@ -195,7 +195,7 @@ class WrittenFile(Wire):
 class NumberedFile(Wire):
     """A file that a sink wrote to a table with row numbers: the number of its first row, and the default version of its rows.
 
-    `added` is the commit that added it, in the table's count.
+    `added` is the number of the commit that added it.
     """
 
     path: str
@@ -206,7 +206,7 @@ class NumberedFile(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Sink(Wire):
-    """The output, and how it was written.
+    """The output of a query, and how it was written.
 
     - `committed`: its files after the commit, if the commit changed their times (on object stores).
     - `numbered`: files whose rows the table numbers, if they are few.
@@ -231,7 +231,7 @@ class Sink(Wire):
 
     @property
     def within(self) -> str:
-        """The part of the dataset at `path`; empty for all of it."""
+        """Return the part of the dataset at `path`. Empty if it is the whole dataset."""
         return within_dataset(self.path, self.dataset.namespace, self.dataset.name)
 
 
@@ -239,7 +239,8 @@ class Sink(Wire):
 class SegmentEntry(Wire):
     """A segment that counts; `attempt` is the task attempt's id.
 
-    It states values that its writer could not know: the capture, if the footer has another (`origin`), and the files of a sink.
+    The entry has values that the segment's writer could not know: the capture, if the footer has another (`origin`), and the files of a
+    sink.
     """
 
     name: str

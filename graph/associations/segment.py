@@ -1,7 +1,7 @@
 """Reads a segment's frame: magic, blocks with their checksums, footer (docs/reference/capture-format.md, section 4).
 
-The reader of the boundary knows the meaning of the longs in a block. This module only opens the container, and reports every damage with
-the file and the block.
+The reader of the boundary interprets the integers in a block. This module only opens the container, and reports damage with the file and
+the block.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAX_RAW = ROWS.size + _MAX_COLUMNS * (COLUMN.size + 8 * MAX_ROWS)
 
 @dataclass(frozen=True, kw_only=True)
 class Footer(Wire):
-    """The footer of a segment. `runs`: the next `count` rows went to `files[file]`, at its next positions."""
+    """The footer of a segment. In `runs`, the next `count` rows went to `files[file]`, at its next positions."""
 
     capture: str
     boundary: int
@@ -54,9 +54,9 @@ class Footer(Wire):
 
 @dataclass(frozen=True, slots=True)
 class PackedColumn:
-    """A column of a block as it lies in the file: `base` and `width` bytes a row.
+    """A column of a block in encoded form, with `base` and `width` bytes a row.
 
-    `values` are those that a NUMBERED one numbers, or that a LISTED one adds to its list.
+    `values` are the distinct values of a NUMBERED column, or the values that a LISTED column adds to its list.
     """
 
     width: int
@@ -68,7 +68,7 @@ class PackedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """`rows` rows, a column after the other."""
+    """A block of `rows` rows, one column after the other."""
 
     rows: int
     columns: tuple[PackedColumn, ...]
@@ -78,7 +78,7 @@ class Block:
 class Segment:
     """An opened segment: its footer, and its blocks on demand. `name` appears in errors.
 
-    For a segment in a file, only the footer is in memory. The file is open while its blocks are read.
+    Only the footer of a segment in a file is in memory. The file is open while its blocks are read.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Segment:
         """Check the frame and read the footer.
 
         Raises:
-            InvalidCaptureError: the file is cut off or is no segment.
+            InvalidCaptureError: the file is incomplete or is not a segment.
             OSError: the file cannot be read.
         """
         source = data if isinstance(data, Path) else memoryview(data)
@@ -113,10 +113,10 @@ class Segment:
         return cls(name=name, data=source, footer=Footer.from_json(known, f"{name}.footer"), end=begin - LENGTH.size)
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks in their order, each checked.
+        """Yield the blocks in their order, each checked.
 
         Raises:
-            InvalidCaptureError: a block is damaged, or the rows are not as many as the footer states.
+            InvalidCaptureError: a block is damaged, or the number of rows differs from the footer.
         """
         at, number, rows = len(MAGIC), 0, 0
         with _reading(self.data) as read:
@@ -142,7 +142,7 @@ class Segment:
 
 @contextmanager
 def _reading(data: memoryview | Path) -> Iterator[Callable[[int, int], memoryview]]:
-    """Yield a function that reads so many bytes from a position, or fewer at the end."""
+    """Yield a function that reads a number of bytes from a position, or fewer at the end."""
     if isinstance(data, memoryview):
         yield lambda at, size: data[at : at + size]
         return

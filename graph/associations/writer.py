@@ -1,6 +1,6 @@
-"""Writing a segment from Python: for producers other than the JVM's taps, and for tests.
+"""Writes a segment from Python, for producers other than the JVM's taps, and for tests.
 
-Pure Python and pyarrow's zstd, since it must run where only the light install is.
+Pure Python and pyarrow's zstd, because it must run with the base install.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 def segment(columns: Sequence[Sequence[int]], footer: Mapping[str, Any], *, block_rows: int = MAX_ROWS) -> bytes:
-    """The bytes of a segment that holds `columns` (signed 64-bit, of equal length); `footer` as the format has it.
+    """Return the bytes of a segment with `columns` (signed 64-bit, of equal length) and a footer.
 
     Raises:
         ValueError: the columns differ in length.
@@ -41,7 +41,7 @@ def _block(columns: Sequence[Sequence[int]]) -> bytes:
 
 
 def _column(values: Sequence[int]) -> bytes:
-    """The narrowest form: distance from the least value, or from the value before, or, where values far apart are few, their numbers."""
+    """Return the narrowest form: distances from the least value or from the value before, or numbers of few distinct values."""
     base = min(values)
     plain = [(value - base) % _WRAP for value in values]
     deltas = [0, *(_zigzag(_signed(after - before)) for before, after in pairwise(values))]

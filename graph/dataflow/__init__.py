@@ -1,4 +1,4 @@
-"""Reconstruction of a dataflow: the links between the actors of a container, and the order in which they worked."""
+"""Reconstructs a dataflow: the links between the actors of a container, and the order in which they worked."""
 
 from headwater.graph.dataflow.links import Link, LinkKind
 from headwater.graph.dataflow.order import Cycle, Dataflow, arrange

@@ -41,7 +41,7 @@ def declared_archetypes(types: Types, after: Mapping[str, Sequence[str]], togeth
 
 
 def inferred_archetypes(types: Types, known: Iterable[Link], together: Together = lambda _src, _dst: True) -> list[Link]:
-    """Infer links from the known links between actors of the same types. Returns nothing if there would be more than `MAX_LINKS`."""
+    """Infer links from the known links between actors of the same types. Return nothing if there would be more than `MAX_LINKS`."""
     arranged: dict[tuple[str, str], set[str]] = {}  # (earlier type, later type) → actors with such a link
     for link in known:
         earlier, later = types.get(link.src), types.get(link.dst)

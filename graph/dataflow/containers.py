@@ -43,9 +43,9 @@ async def nearest_common(
 
 
 async def members_of(graph: GraphStore, tenant: str, actors: Sequence[str], most: int) -> dict[str, str]:
-    """Map each actor inside a container to the direct child that represents it.
+    """Map each actor inside a container to the direct child that contains it.
 
-    Actors inside several children are left out, because nobody knows which child their flows belong to. So are actors beyond `most`.
+    Actors inside several children are left out, because it is unknown to which child their flows belong. So are actors beyond `most`.
     """
     owners: dict[str, set[str]] = {actor: {actor} for actor in actors}
     waiting = [actor for actor in actors if kind_of(actor) in _HOLDERS]
@@ -76,7 +76,7 @@ def lift(edges: Iterable[Edge], owners: Mapping[str, str]) -> list[Edge]:
 
 
 def own_job(container: str, actors: Iterable[str]) -> str | None:
-    """Return the job that is the container itself, which has the container's name."""
+    """Return the job that is the container itself: it has the container's name."""
     name = parse_id(container)[1][-1]
     jobs = (actor for actor in actors if kind_of(container) is NodeKind.ACTOR and kind_of(actor) is NodeKind.JOB)
     return next((job for job in jobs if parse_id(job)[1][-1] == name), None)

@@ -1,7 +1,7 @@
 """Links between actors. Each link states how it is known (Newt, section 4).
 
-*Explicit*: somebody declared it. *Implicit*: one actor wrote the dataset or version that the other read. *Archetype*: it follows from the
-types of two actors in the same container (`archetypes`). A link that is known in two ways is listed twice.
+*Explicit*: a user or program declared it. *Implicit*: one actor wrote the dataset or version that the other read. *Archetype*: it follows
+from the types of two actors in the same container (`archetypes`). A link that is known in two ways is listed twice.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headwater.graph.model import Edge, EdgeKind
 
 
 class LinkKind(StrEnum):
-    """How a link is known."""
+    """How a link between actors is known."""
 
     EXPLICIT = "explicit"
     IMPLICIT = "implicit"
@@ -23,9 +23,9 @@ class LinkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Link:
-    """Data flows from one actor to another. `via` are the datasets or versions between (implicit), or the types (archetype).
+    """A flow of data from one actor to another. `via` are the datasets or versions between (implicit), or the types (archetype).
 
-    `inferred`: the link is a guess from other actors of these types, without a declaration.
+    `inferred` means that the link is a guess from other actors of these types, without a declaration.
     """
 
     src: str
@@ -36,7 +36,6 @@ class Link:
 
 
 def explicit_links(actors: Iterable[str], edges: Iterable[Edge]) -> list[Link]:
-    """Return the declared links between the actors."""
     inside = set(actors)
     return sorted(
         Link(edge.src, edge.dst, LinkKind.EXPLICIT) for edge in edges if edge.kind is EdgeKind.LINKS and {edge.src, edge.dst} <= inside
@@ -44,7 +43,6 @@ def explicit_links(actors: Iterable[str], edges: Iterable[Edge]) -> list[Link]:
 
 
 def implicit_links(actors: Iterable[str], edges: Iterable[Edge]) -> list[Link]:
-    """Link every writer of a dataset or version to every reader."""
     inside = set(actors)
     writers: dict[str, set[str]] = {}
     readers: dict[str, set[str]] = {}

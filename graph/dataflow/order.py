@@ -78,7 +78,7 @@ def _components(nodes: Sequence[str], feeds: Mapping[str, set[str]]) -> dict[str
 
 
 def _finished(nodes: Sequence[str], feeds: Mapping[str, set[str]]) -> list[str]:
-    """Return nodes in the order in which a depth-first walk leaves them. Long chains forbid recursion."""
+    """Return nodes in the order in which a depth-first walk leaves them. There is no recursion, because chains may be long."""
     seen: set[str] = set()
     finished: list[str] = []
     for start in nodes:

@@ -21,11 +21,11 @@ MAX_ACTORS = 10_000
 
 
 async def reconstruct(graph: GraphStore, tenant: str, container: str) -> Dataflow:
-    """Return the dataflow between the direct children of a container. Flows of inner actors count for the child that holds them.
+    """Return the dataflow between the direct children of a container. Flows of inner actors count for the child that contains them.
 
     Raises:
         NotFoundError: the container does not exist.
-        InvalidQueryError: the id is not an actor's, it holds more than `MAX_ACTORS`, or its types imply too many links.
+        InvalidQueryError: the id does not belong to an actor, it has more than `MAX_ACTORS` children, or its types imply too many links.
     """
     if not await graph.get(tenant, [container]):
         raise NotFoundError(f"Nothing is known of {container}.", hint="Search for its name.")
@@ -57,7 +57,6 @@ async def reconstruct(graph: GraphStore, tenant: str, container: str) -> Dataflo
 
 
 def _declared_type(node: Node) -> str | None:
-    """Return the type that a person or program declared for a node, if any."""
     if node.kind is NodeKind.ACTOR:
         return type_of(node.id)
     stated = node.properties.get(ACTOR_TYPE)
@@ -80,7 +79,7 @@ async def _runs_in_order(graph: GraphStore, tenant: str, jobs: Sequence[str]) ->
 
 
 async def _reads_by_time(graph: GraphStore, tenant: str, runs: Sequence[Node], edges: Sequence[Edge]) -> list[Edge]:
-    """Infer version → run for inputs without known files. Only versions that these runs wrote are returned."""
+    """Infer edges version → run for inputs without known files. Only versions that these runs wrote are returned."""
     by_file = {edge.dst for edge in edges if edge.kind is EdgeKind.READS and edge.src.startswith("version:")}
     written = sorted({edge.dst for edge in edges if edge.kind is EdgeKind.WRITES and edge.dst.startswith("version:")})
     versions: dict[str, list[Node]] = {}
@@ -101,7 +100,6 @@ async def _reads_by_time(graph: GraphStore, tenant: str, runs: Sequence[Node], e
 
 
 def _dataset_of(version: str) -> str:
-    """Return the dataset id of a version id."""
     return "dataset:" + version.removeprefix("version:").rpartition(":")[0]
 
 

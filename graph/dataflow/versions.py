@@ -1,4 +1,4 @@
-"""The versions of a dataset that a run read, for runs whose input files are not known (coarse lineage).
+"""Determines which version of a dataset a run read, if its input files are unknown (coarse lineage).
 
 A run read the version that its event names. Otherwise it read the last base that existed at its start, and all later deltas up to then.
 Without a known base, reading starts at the first delta. The order in which versions became known does not matter.
@@ -15,7 +15,7 @@ from headwater.graph.model import Node
 def versions_read(versions: Iterable[Node], *, began: str | None, stated: Mapping[str, Any] | None = None) -> list[str]:
     """Return the ids of the versions that a run read. `began` is its start, `stated` the version facet of its input.
 
-    Nobody reads a version without `writtenAt`, because it was never finished. Without `began`, all versions count.
+    A version without `writtenAt` was never finished, and no run reads it. Without `began`, all versions count.
     """
     written = sorted(
         ((str(version.properties["writtenAt"]), version.id, version) for version in versions if version.properties.get("writtenAt")),
@@ -32,7 +32,7 @@ def versions_read(versions: Iterable[Node], *, began: str | None, stated: Mappin
 
 
 def snapshot_of(version: Node) -> str | None:
-    """Return the table format's name of a version, if its producer states one."""
+    """Return the name of a version in its table format, if the producer states one."""
     facet = version.properties.get("facet:version") or version.properties.get("version")
     named = facet.get("datasetVersion") if isinstance(facet, Mapping) else None
     return None if named is None else str(named)

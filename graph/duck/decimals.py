@@ -1,4 +1,4 @@
-"""Computes Spark's decimals in DuckDB, only if neither rounds, so that both results are equal.
+"""Computes Spark's decimals in DuckDB, if neither system rounds, so that both results are equal.
 
 Spark's sum, difference and product of decimals are exact until their type would need more than 38 digits. Then Spark removes digits of the
 scale, and rounds. DuckDB never rounds here. An overflow is an error there, which the caller treats as "not known".
@@ -18,7 +18,7 @@ _OF_64_BITS = 18
 
 
 def summed(expression: Expression) -> Expression:
-    """Short decimals Spark sums as whole numbers, `makedecimal(sum(unscaledvalue(x)))`: that is `sum(x)`. Any other expression as it is."""
+    """Return `sum(x)` for Spark's `makedecimal(sum(unscaledvalue(x)))`, which sums short decimals. Other expressions are unchanged."""
     inner = expression.args[0] if expression.fn == "makedecimal" and expression.args else expression
     if inner is expression or inner.fn != "sum" or len(inner.args) != 1 or inner.args[0].fn != "unscaledvalue":
         return expression
@@ -26,7 +26,7 @@ def summed(expression: Expression) -> Expression:
 
 
 def shape_of(kind: str | None) -> tuple[int, int] | None:
-    """Whole digits and scale of DuckDB's DECIMAL, as `duckdb_type` writes it; None for any other type, or a scale below zero."""
+    """Return whole digits and scale of a DuckDB DECIMAL. None for any other type, or a scale below zero."""
     match = _DECIMAL.fullmatch(kind or "")
     if match is None or int(match[2]) < 0:
         return None
@@ -34,21 +34,21 @@ def shape_of(kind: str | None) -> tuple[int, int] | None:
 
 
 def widens(given: str | None, wanted: str | None) -> bool:
-    """Whether every value of the first type, a decimal or a whole number, is one of the second, a decimal."""
+    """Return whether every value of the type `given` (decimal or whole number) is also a value of the decimal type `wanted`."""
     kept = (_DIGITS[given], 0) if given in _DIGITS else shape_of(given)
     asked = shape_of(wanted)
     return kept is not None and asked is not None and kept[0] <= asked[0] and kept[1] <= asked[1]
 
 
 def computed(fn: str, parts: list[str], kinds: list[str | None], result: str | None) -> str | None:
-    """The sum, difference or product of two decimals as SQL of the type that Spark gives it; None where that type rounds."""
+    """Return SQL for the sum, difference or product of two decimals, in the type that Spark gives it. None if that type rounds."""
     left, right, made = (shape_of(kind) for kind in (*kinds, result))
     if left is None or right is None or made is None:
         return None
     scale = left[1] + right[1] if fn == "*" else max(left[1], right[1])
     if made[1] != scale or scale > _MOST:
         return None
-    # DuckDB keeps to 64 bits where both operands do, and overflows; an operand of more digits than they hold makes it use 128.
+    # DuckDB computes in 64 bits if both operands fit, and overflows. An operand with more digits makes it use 128 bits.
     wide = (
         f"CAST({parts[0]} AS DECIMAL({max(left[0] + left[1], _OF_64_BITS + 1)},{left[1]}))"
         if fn == "*"

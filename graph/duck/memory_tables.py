@@ -1,8 +1,8 @@
-"""Small tables of a trace, in memory as columns of longs.
+"""Small tables of a trace, in memory as integer columns.
 
 A statement of the database takes a millisecond or two even for few rows, and a trace of one record handles few rows many times. So a small
-table is kept as numpy arrays under its name, and enters the database only if a statement names it. This module has the few operations that
-the steps of a trace need for such tables. Everything else uses the database.
+table is stored as numpy arrays under its name, and enters the database only if a statement names it. This module has the few operations
+that the steps of a trace need for such tables. Everything else uses the database.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FEW = 1 << 16
 
 
 class Database:
-    """The database of one trace, where a statement may name tables that are held."""
+    """The database of one trace. Its statements may name tables in memory."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -37,12 +37,11 @@ class Database:
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
 
     def execute(self, query: str, parameters: Sequence[object] | None = None) -> duckdb.DuckDBPyConnection:
-        """As a connection does."""
         with faults():
             return self.holding(query).execute(query, parameters)
 
     def holding(self, query: str) -> duckdb.DuckDBPyConnection:
-        """The connection, with the held tables that a query names in it."""
+        """Return the connection, after registering the memory tables that a query names."""
         if self._waiting:
             for name in self._waiting.intersection(_NAME.findall(query)):
                 self.register(name, dict(self._tables[name]))
@@ -51,7 +50,7 @@ class Database:
 
     @contextmanager
     def beside(self) -> Iterator[Database]:
-        """Yield the same database for another thread, without the tables of this one."""
+        """Yield the same database for another thread, without the memory tables of this one."""
         with self._connection.cursor() as cursor:
             cursor.execute("SET enable_progress_bar = false")
             database = Database(cursor)
@@ -61,28 +60,26 @@ class Database:
                 database.close()
 
     def scratch(self, name: str) -> Path:
-        """A place for a file of this name, which nobody else may read, until the database is closed."""
+        """Return a path for a temporary file that other users cannot read, until the database is closed."""
         if self._scratch is None:
             self._scratch = tempfile.TemporaryDirectory(prefix=SCRATCH)
         return Path(self._scratch.name) / name
 
     def close(self) -> None:
-        """Remove its files on disk. The connection belongs to the caller."""
+        """Delete the temporary files. The connection belongs to the caller."""
         if self._scratch is not None:
             self._scratch.cleanup()
 
     def interrupt(self) -> None:
-        """End the statement that is at work, from another thread: it raises."""
+        """Interrupt the running statement, from another thread. The statement raises."""
         with suppress(duckdb.ConnectionException):  # closed meanwhile
             self._connection.interrupt()
 
     def register(self, name: str, table: object) -> None:
-        """Make a table of another kind known under a name."""
         self._free()
         self._connection.register(name, table)
 
     def unregister(self, name: str) -> None:
-        """Forget it."""
         self._free()
         self._connection.unregister(name)
 
@@ -93,43 +90,40 @@ class Database:
             abort()
 
     def hold(self, columns: Columns) -> str:
-        """Hold a table; its name."""
+        """Store a table in memory, and return its name."""
         name = f"h{len(self._tables)}"
         self._tables[name] = columns
         self._waiting.add(name)
         return name
 
     def columns(self, name: str) -> Columns | None:
-        """The columns of a table that is held."""
         return self._tables.get(name)
 
 
 def count(columns: Columns) -> int:
-    """Number of rows."""
     return len(next(iter(columns.values())))
 
 
 def chosen(columns: Columns, names: Sequence[str]) -> Columns:
-    """Some of the columns."""
     return {name: columns[name] for name in names}
 
 
 def taken(columns: Columns, rows: Longs | np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Columns:
-    """Some of the rows: by their places, or where a mask holds. Where that is all of millions, nothing is copied."""
+    """Return some of the rows, by index or by a mask. If the mask selects all rows, nothing is copied."""
     if rows.dtype == np.bool_ and rows.all():
         return columns
     return {name: column[rows] for name, column in columns.items()}
 
 
 def united(tables: Sequence[Columns]) -> Columns:
-    """The rows of several tables of equal columns, each once."""
+    """Return the distinct rows of several tables with equal columns."""
     if len(tables) == 1:
         return distinct(tables[0])
     return distinct({name: np.concatenate([table[name] for table in tables]) for name in tables[0]})
 
 
 def distinct(columns: Columns) -> Columns:
-    """The rows, each once, in order."""
+    """Return the distinct rows, in order."""
     if not count(columns):
         return columns
     code = _code(columns)
@@ -145,7 +139,7 @@ def distinct(columns: Columns) -> Columns:
 
 
 def values(column: Longs) -> Longs:
-    """The values of a column, each once, ascending."""
+    """Return the distinct values of a column, ascending."""
     steps = column[1:] != column[:-1]
     if (column[1:] >= column[:-1]).all():
         return column[np.concatenate(([True], steps))] if len(column) else column
@@ -153,7 +147,7 @@ def values(column: Longs) -> Longs:
 
 
 def ascending(columns: Columns, by: str) -> Columns:
-    """The rows, ascending by a column."""
+    """Return the rows in ascending order of a column."""
     column = columns[by]
     return columns if (column[1:] >= column[:-1]).all() else taken(columns, column.argsort(kind="stable"))
 
@@ -163,7 +157,7 @@ def mapped(column: Longs, values: Mapping[int, int]) -> Longs:
     if not values or not len(column):
         return np.full(len(column), -1, np.int64)
     if min(0, *values, int(column.min())) == 0 and (most := max(*values, int(column.max()))) < _FEW:
-        table = np.full(most + 1, -1, np.int64)  # a look at a place, where a search takes several times as long
+        table = np.full(most + 1, -1, np.int64)  # an index access; a search takes several times as long
         table[list(values)] = list(values.values())
         return np.asarray(table[column], np.int64)
     keys = np.array(sorted(values), np.int64)
@@ -173,7 +167,7 @@ def mapped(column: Longs, values: Mapping[int, int]) -> Longs:
 
 
 def matched(refs: Longs, keys: Longs, *, most: int) -> tuple[Longs, Longs] | None:
-    """The pairs of equal `refs` and `keys`, which ascend, as places in both; None where they are more than `most`."""
+    """Return the pairs of equal `refs` and `keys` (ascending), as indexes into both. None if there are more than `most`."""
     low, high = np.searchsorted(keys, refs, "left"), np.searchsorted(keys, refs, "right")
     counts = high - low
     if int(counts.sum()) > most:
@@ -184,7 +178,7 @@ def matched(refs: Longs, keys: Longs, *, most: int) -> tuple[Longs, Longs] | Non
 
 
 def _code(columns: Columns) -> Longs | None:
-    """Return the rows as one long each, in the same order, if the values fit."""
+    """Return each row as one integer, in the same order. None if the values do not fit."""
     parts: list[tuple[Longs, int, int]] = []
     for column in columns.values():
         least = int(column.min())

@@ -1,4 +1,4 @@
-"""Text of DuckDB's SQL: names and literals, and values that a capture recorded as 64 bits."""
+"""SQL text for DuckDB: names and literals, and values that a capture recorded as 64 bits."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from headwater.graph.duck.types import duckdb_type
 
 
 class Untranslatable(Exception):  # noqa: N818 - a turn taken, not an error
-    """The value cannot be had by association; the message says of what."""
+    """The value cannot be computed in DuckDB as Spark computed it. The message names the value."""
 
 
 def quoted(name: str) -> str:
-    """An identifier, quoted for DuckDB."""
+    """Return an identifier, quoted for DuckDB."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A text, quoted for DuckDB."""
+    """Return a text, quoted for DuckDB."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def decoded(value: str, spark: str | None) -> str:
-    """A value out of its 64 bits (docs: capture format, role `value`)."""
+    """Return SQL that decodes a value from its 64 bits (docs: capture format, role `value`)."""
     kind = duckdb_type(spark)
     if kind is None:
         raise Untranslatable(f"a value of the type {spark}")

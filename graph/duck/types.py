@@ -1,4 +1,4 @@
-"""Spark's types as DuckDB's, where values mean the same in both."""
+"""Maps Spark's types to DuckDB's, if values mean the same in both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 
 
 def duckdb_type(spark: str | None) -> str | None:
-    """DuckDB's type for a type in Spark's DDL; None where there is no type of the same values."""
+    """Return DuckDB's type for a type in Spark's DDL. None if no type has the same values."""
     name = (spark or "").strip().lower()
     if name in _SAME:
         return _SAME[name]

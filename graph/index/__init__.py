@@ -1,7 +1,7 @@
 """The index: a store's nodes and edges in memory. A walk of many steps asks the store only twice.
 
-For stores whose walks make people wait. The index must never return data that the store no longer holds: before each walk, it asks the
-store for changes by any process. The index must not use more memory than its limit: above the limit, the store walks itself.
+It serves stores whose walks are slow. The index must never return data that the store has deleted: before each walk, it asks the store for
+changes by any process. The index must not use more memory than its limit: above the limit, the store walks itself.
 """
 
 from headwater.graph.index.store import IndexedStore, open_indexed, source_of

@@ -29,11 +29,11 @@ _LATE_BYTES = 200  # for each late node, in the tables that find it
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """See the module.
+    """The indexed graph at one revision.
 
     `refs` are the store's own numbers, and `by_ref` is their order. `late` maps refs of late nodes to numbers, `numbered` the reverse.
 
-    `properties` are the properties of nodes as the store keeps them, or `NOT_INDEXED`. None: there is no room for properties.
+    `properties` are the properties of nodes as the store has them, or `NOT_INDEXED`. None: there is no room for properties.
     """
 
     revision: int
@@ -58,17 +58,14 @@ class Adjacency:
 
     @property
     def count(self) -> int:
-        """Number of nodes."""
         return len(self.refs) + len(self.numbered)
 
     @property
     def edge_count(self) -> int:
-        """Number of edges."""
         return len(self.edges.into) + len(self.late_edges.into)
 
     @property
     def size(self) -> int:
-        """Approximate size in bytes."""
         parts = (self.ids, self.names, self.edges, self.late_edges, self.statements)
         known = self.properties.size if self.properties else 0
         return self.refs.nbytes + self.by_ref.nbytes + _LATE_BYTES * len(self.numbered) + known + sum(part.size for part in parts)
@@ -93,7 +90,6 @@ class Adjacency:
         return found
 
     def refs_of(self, numbers: Numbers) -> list[int]:
-        """Return the store's own numbers of nodes."""
         inside, numbered = len(self.refs), self.numbered
         if not numbered:
             return list(self.refs[numbers].tolist())
@@ -105,7 +101,7 @@ class Adjacency:
         return np.concatenate([found, self.late_edges.at(way, nodes, runs)]) if len(self.late_edges.into) else found
 
     def into(self, nodes: Numbers, runs: Sequence[tuple[int, int]]) -> tuple[Numbers, Numbers]:
-        """Return the edges into nodes, of the kinds in `runs`, as keys by destination, and their places for `facts`."""
+        """Return the edges into nodes, of the kinds in `runs`, as keys by destination, and their positions for `facts`."""
         places = self.edges.places_at(Direction.UPSTREAM, nodes, runs)
         found = self.edges.into[places]
         if not len(self.late_edges.into):
@@ -114,7 +110,7 @@ class Adjacency:
         return np.concatenate([found, self.late_edges.into[late]]), np.concatenate([places, late + len(self.edges.into)])
 
     def places(self, into: Numbers) -> Numbers:
-        """Return the places of edges by destination."""
+        """Return the positions of edges, given as keys by destination."""
         places = self.edges.places(into)
         missing = places < 0
         if missing.any():
@@ -122,7 +118,7 @@ class Adjacency:
         return places
 
     def facts(self, places: Numbers) -> tuple[list[str], list[str], NDArray[np.bool_]]:
-        """Return first and last statement of the edges at places, and whether they have properties."""
+        """Return first and last statement of the edges at some positions, and whether they have properties."""
         inside = len(self.edges.into)
         late = places >= inside
         first, last = np.empty(len(places), dtype=np.int32), np.empty(len(places), dtype=np.int32)
@@ -133,14 +129,13 @@ class Adjacency:
         return texts[: len(places)], texts[len(places) :], with_properties
 
     def changed(self, rows: Rows, revision: int) -> Adjacency:
-        """Return the graph after a change: new nodes, new names, new edges, and the current facts of edges."""
+        """Return the graph after a change: new nodes, new names, new edges, and the present facts of edges."""
         grown = replace(self.with_nodes(rows).with_edges(rows), revision=revision)
         few = max(_FEW, len(grown.edges.into) // _SHARE)
         late = (grown.late_edges.into, grown.numbered, grown.names.late, grown.properties.late if grown.properties else ())
         return grown.settled() if max(map(len, late)) > few else grown
 
     def with_nodes(self, rows: Rows) -> Adjacency:
-        """Return the graph with the nodes of a change."""
         numbers = self.numbers(rows.refs)
         fresh = {ref: place for place, (ref, number) in enumerate(zip(rows.refs, numbers.tolist(), strict=True)) if number == UNKNOWN}
         late = {ref: self.count + place for place, ref in enumerate(fresh)}
@@ -155,7 +150,6 @@ class Adjacency:
         )
 
     def with_edges(self, rows: Rows) -> Adjacency:
-        """Return the graph with the edges of a change."""
         src, dst = self.numbers(rows.src), self.numbers(rows.dst)
         # If an end is missing, a later change brings the node, and the edge again.
         there = (src != UNKNOWN) & (dst != UNKNOWN)
@@ -185,12 +179,11 @@ class Adjacency:
 
 
 def room_of_properties(room: int) -> int:
-    """Return the share of an index's room for properties. The graph itself has priority."""
+    """Return the share of an index's memory for properties. The graph itself has priority."""
     return room // _PROPERTIES
 
 
 def _changed(texts: Texts, numbers: Numbers, stated: Sequence[str], fresh: Iterable[int], places: Sequence[int]) -> Texts:
-    """Return the texts after a change: changed texts of known nodes, and texts of fresh nodes, which are at `places` of `stated`."""
     old = np.flatnonzero(numbers != UNKNOWN)
     known = numbers[old]
     other = {

@@ -22,7 +22,7 @@ class TooLargeError(UnindexableError):
 
 
 def refuse_early(census: Census, room: int) -> None:
-    """Refuse a graph early if its counts already show that it is too large.
+    """Refuse a graph whose counts already show that it is too large.
 
     Raises:
         TooLargeError: the graph is too large.
@@ -50,7 +50,7 @@ class Builder:
         """Add a portion.
 
         Raises:
-            TooLargeError: the rows so far exceed the room.
+            TooLargeError: the rows so far exceed the memory limit.
         """
         if rows.refs:
             self._refs.append(np.array(rows.refs, dtype=np.int64))
@@ -72,7 +72,7 @@ class Builder:
         """Return the graph.
 
         Raises:
-            TooLargeError: the graph exceeds the room.
+            TooLargeError: the graph exceeds the memory limit.
         """
         refs = np.concatenate([np.empty(0, dtype=np.int64), *self._refs])
         nodes = Adjacency.of(revision, refs, Texts.of(self._ids), Texts.of(self._names), None, Edges.none(), Statements())

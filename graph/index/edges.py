@@ -26,31 +26,28 @@ _WIDE = 32  # edges per node, of all kinds, up to which reading the edges of oth
 
 
 def keys(near: Numbers, kind: Numbers, far: Numbers) -> Numbers:
-    """Return the keys of edges."""
+    """Return the keys of edges: near end, kind and far end in one number."""
     made: Numbers = near << _NEAR | kind << _KIND | far
     return made
 
 
 def near_of(edges: Numbers) -> Numbers:
-    """Return the near ends of keys."""
     ends: Numbers = edges >> _NEAR
     return ends
 
 
 def kind_of(edges: Numbers) -> Numbers:
-    """Return the codes of the kinds of keys."""
     codes: Numbers = edges >> _KIND & _KINDS
     return codes
 
 
 def far_of(edges: Numbers) -> Numbers:
-    """Return the far ends of keys."""
     ends: Numbers = edges & _END
     return ends
 
 
 def turned(edges: Numbers) -> Numbers:
-    """Return the keys from the other end."""
+    """Return the keys of the same edges from the other end."""
     return keys(far_of(edges), kind_of(edges), near_of(edges))
 
 
@@ -58,8 +55,8 @@ def turned(edges: Numbers) -> Numbers:
 class Edges:
     """The edges of a graph: `into` by destination, `out` by source.
 
-    These arrays have the order of `into`: `first` and `last` as numbers of texts, and `with_properties`. Facts of an edge may be
-    overwritten, but the set of edges never changes.
+    `first` and `last` (as numbers of texts) and `with_properties` have the order of `into`. Facts of an edge may be overwritten, but the
+    set of edges never changes.
     """
 
     into: Numbers
@@ -82,7 +79,6 @@ class Edges:
 
     @classmethod
     def none(cls) -> Edges:
-        """No edges."""
         nothing = np.empty(0, dtype=np.int64)
         times = nothing.astype(np.int32)
         return cls.of(nothing, times, times, nothing.astype(bool))
@@ -108,11 +104,10 @@ class Edges:
         return self.side(way)[self.places_at(way, nodes, runs)]
 
     def side(self, way: Direction) -> Numbers:
-        """Return the edges as keys from one side."""
         return self.into if way is Direction.UPSTREAM else self.out
 
     def places_at(self, way: Direction, nodes: Numbers, runs: Sequence[tuple[int, int]]) -> Numbers:
-        """Like `at`, but return the places of the edges on that side."""
+        """Return the positions of the edges at nodes in the array of one side (see `at`)."""
         side = self.side(way)
         if self.starts is not None:
             starts = self.starts[0 if way is Direction.UPSTREAM else 1]
@@ -129,7 +124,7 @@ class Edges:
         return found[0] if len(found) == 1 else np.concatenate([*found, np.empty(0, dtype=np.int64)])
 
     def places(self, into: Numbers) -> Numbers:
-        """Return the places of edges by destination, or -1 for edges that are not here."""
+        """Return the positions of edges by destination, or -1 for edges that do not exist."""
         places = np.searchsorted(self.into, into)
         if not len(self.into):
             return np.full(len(into), -1)
@@ -137,7 +132,6 @@ class Edges:
 
     @property
     def size(self) -> int:
-        """Size in bytes."""
         return sum(column.nbytes for column in (self.into, self.out, self.first, self.last, self.with_properties, *(self.starts or ())))
 
 
@@ -150,7 +144,6 @@ def _spans(begin: Numbers, end: Numbers) -> Numbers:
 
 
 def _any(conditions: Sequence[NDArray[np.bool_]], count: int) -> NDArray[np.bool_]:
-    """Return the mask of positions that fulfil one of the conditions."""
     holds = np.zeros(count, dtype=bool)
     for condition in conditions:
         holds |= condition

@@ -1,4 +1,4 @@
-"""The times and runs that stated edges, as numbers. Many edges were first or last stated by the same run at the same time."""
+"""The times and runs that stated edges, as numbers. Many edges have the same first or last statement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LATE_BYTES = 150  # for each late text, with its object
 
 
 class Statements:
-    """A table of texts that only grows, so that all versions of a graph may share it: older versions find all their numbers."""
+    """A table of texts that only grows, so that all revisions of a graph may share it."""
 
     def __init__(self, base: pa.LargeStringArray | None = None) -> None:
         self._base = Texts.of([base] if base is not None else [])
@@ -28,7 +28,6 @@ class Statements:
         return numbers
 
     def at(self, numbers: NDArray[np.int32]) -> list[str]:
-        """Return the texts of numbers."""
         stated, place = np.unique(numbers, return_inverse=True)
         inside = len(self._base.base)
         cut = int(np.searchsorted(stated, inside))
@@ -41,5 +40,4 @@ class Statements:
 
     @property
     def size(self) -> int:
-        """Approximate size in bytes."""
         return self._base.size + _LATE_BYTES * len(self._late)

@@ -1,8 +1,8 @@
-"""A graph store whose walks run in memory, over another store that keeps the graph.
+"""A graph store that walks in memory, over another store that keeps the graph.
 
-Questions of one step go to the store. Everything goes to the store while there is no index: until it has been read, if it exceeds its room,
-and after a change that the log does not cover. A large graph is read again only after ten times the duration of the last reading, so that
-reading takes at most a tenth of the time, whatever is written.
+Queries of one step go to the store. Everything goes to the store while there is no index: until it has been read, if it exceeds its memory
+limit, and after a change that the log does not cover. A large graph is read again only after ten times the duration of the last reading, so
+that reading takes at most a tenth of the time.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ _PAUSE = 10  # the pause until the next reading, as a multiple of the last readi
 
 
 def open_indexed(url: str, *, user: str | None = None, password: str | None = None, index_bytes: int) -> GraphStore:
-    """Return the store at a URL, with an index of at most `index_bytes`. 0: without an index."""
+    """Return the store at a URL, with an index of at most `index_bytes`. 0 makes no index."""
     store = open_store(url, user=user, password=password)
     return IndexedStore(store, room=index_bytes) if index_bytes else store
 
 
 def source_of(store: GraphStore) -> IndexableStore:
-    """Return the store itself, with or without an index. It reports the changes of its content."""
+    """Return the store below an index, or the store itself. It reports the changes of its content."""
     return store.source if isinstance(store, IndexedStore) else cast("IndexableStore", store)
 
 
 class IndexedStore:
-    """`source` with an index of at most `room` bytes. Reading the index needs more memory for a while."""
+    """A store with an index of `source`, of at most `room` bytes. Reading the index needs more memory for a while."""
 
     def __init__(self, source: IndexableStore, *, room: int) -> None:
         self._source = source
@@ -62,11 +62,10 @@ class IndexedStore:
 
     @property
     def source(self) -> IndexableStore:
-        """The indexed store."""
         return self._source
 
     async def ready(self) -> Adjacency | None:
-        """Wait until the index has been read, and return it. None: there is no room for it."""
+        """Wait until the index has been read, and return it. None if it exceeds its memory limit."""
         while self._graph is None and not self._refused:
             await self._read()
         return self._graph
@@ -108,7 +107,7 @@ class IndexedStore:
         return await asyncio.to_thread(cone, IndexGround(graph), start, direction, kinds, depth, limit, contained, facts, names)
 
     async def _current(self, tenant: str, focus: Sequence[str]) -> tuple[Adjacency, Numbers] | None:
-        """Return the current graph and the numbers of the focus. None: the store must walk."""
+        """Return the present graph and the numbers of the focus. None if the store must walk."""
         if self._graph is None and not await self._begin():
             return None
         async with self._advancing:
@@ -148,7 +147,7 @@ class IndexedStore:
             self._graph = changed
 
     async def _begin(self) -> bool:
-        """Start reading the index, and wait for it if it is small. Returns whether there is an index."""
+        """Start reading the index, and wait for it if it is small. Return whether there is an index."""
         if self._refused:
             return False
         if self._reading is None and time.monotonic() >= self._paused:
@@ -272,7 +271,7 @@ class IndexedStore:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The result of a walk, with the properties in the index. `lacking` are the places of nodes whose properties are not indexed."""
+    """The result of a walk, with the properties in the index. `lacking` are the positions of nodes whose properties are not indexed."""
 
     graph: Adjacency
     found: Reached
@@ -302,7 +301,6 @@ class _Answer:
         return list(zip(graph.refs_of(far_of(into)), graph.refs_of(near_of(into)), kinds, strict=True))
 
     def subgraph(self, nodes: Sequence[str | None], edges: Sequence[str | None]) -> Subgraph:
-        """Return the answer, completed with properties from the store."""
         found, steps = self.found, self.found.steps
         ids = found.ids
         properties: list[str | None] = [*self.properties]

@@ -1,4 +1,4 @@
-"""A column of texts, by number. A million texts take little more than their bytes."""
+"""A column of texts, by number. A million texts take little more memory than their bytes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LATE_BYTES = 250  # for each late text: the object, its number, their place in 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """An immutable column.
+    """An immutable column of texts.
 
-    `with_texts` returns another column that shares the existing texts. `late` holds texts added after `base`, by number.
+    `with_texts` returns another column that shares the existing texts. `late` has texts added after `base`, by number.
     """
 
     base: pa.LargeStringArray
@@ -28,7 +28,6 @@ class Texts:
 
     @classmethod
     def of(cls, portions: Sequence[pa.LargeStringArray]) -> Texts:
-        """Return the texts of all portions, in order."""
         return cls(pa.concat_arrays(portions) if portions else pa.array([], pa.large_string()))
 
     def with_texts(self, texts: Mapping[int, str]) -> Texts:
@@ -50,7 +49,6 @@ class Texts:
         return Texts(pa.concat_arrays([base, grown]))
 
     def at(self, numbers: Numbers) -> list[str]:
-        """Return the texts of numbers."""
         late = self.late
         if not late:
             return _taken(self.base, numbers)
@@ -65,7 +63,6 @@ class Texts:
 
     @property
     def size(self) -> int:
-        """Size in bytes."""
         return int(self.base.nbytes) + self.late_bytes
 
 

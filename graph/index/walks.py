@@ -69,7 +69,7 @@ class IndexGround:
 
 
 def _known(graph: Adjacency, nodes: Numbers, places: Sequence[int]) -> list[Node | None]:
-    """Return the nodes at places. Nodes whose properties are not in the graph are None."""
+    """Return the nodes at some positions. Nodes whose properties are not in the graph are None."""
     numbers = nodes[np.array(places, dtype=np.int64)]
     properties = graph.properties.at(numbers) if graph.properties else [NOT_INDEXED] * len(numbers)
     ids = graph.ids.at(numbers)
@@ -78,13 +78,12 @@ def _known(graph: Adjacency, nodes: Numbers, places: Sequence[int]) -> list[Node
 
 
 def kinds_of(ids: Sequence[str]) -> list[NodeKind]:
-    """Return the kinds of nodes."""
     return [_NODE_KINDS[identifier[: identifier.index(":")]] for identifier in ids]
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Edges as columns. The ends are places in a list of ids, `into` are the keys, and `with_properties` marks edges that have any."""
+    """Edges as columns. The ends are positions in a list of ids, `into` are the keys, and `with_properties` marks edges with properties."""
 
     src: list[int]
     dst: list[int]
@@ -152,7 +151,6 @@ def _spread(
 
 
 def _nearer(*cones: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """Return the nodes of all cones, each once, by number, with the fewest hops."""
     numbers, away = (np.concatenate(columns) for columns in zip(*cones, strict=True))
     order = np.lexsort((away, numbers))
     numbers, away = numbers[order], away[order]
@@ -162,7 +160,7 @@ def _nearer(*cones: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
 
 
 def _nearest(graph: Adjacency, numbers: Numbers, away: Numbers, limit: int) -> Numbers:
-    """Return the places of the `limit` nearest numbers, ascending. If a level exceeds the limit, the first ids are kept."""
+    """Return the positions of the `limit` nearest numbers, ascending. If a level exceeds the limit, the first ids are kept."""
     if len(numbers) <= limit:
         return np.arange(len(numbers))
     edge = np.sort(away)[limit]
@@ -172,7 +170,6 @@ def _nearest(graph: Adjacency, numbers: Numbers, away: Numbers, limit: int) -> N
 
 
 def _by_id(ids: Sequence[str]) -> Numbers:
-    """Return the places of ids in their order."""
     return np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
 
 

@@ -1,6 +1,6 @@
-"""Changes: what batches state, merged with one another, on its way into a store.
+"""Merges batches with one another before they go to a store.
 
-For the stores. An end of an edge is always among the nodes; what many batches state by the same object is merged once.
+An end of an edge is always among the nodes. Statements that many batches share as one object are merged once.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ EdgeKey = tuple[str, str, EdgeKind]
 
 @dataclass(slots=True)
 class Changes:
-    """Batches merged with one another: what is left to merge into a store. Every end of an edge is among the nodes."""
+    """Merged batches, ready to be merged into a store. Every end of an edge is among the nodes."""
 
     nodes: dict[str, Facts] = field(default_factory=dict)
     edges: dict[EdgeKey, Facts] = field(default_factory=dict)
-    seen: dict[EdgeKey, tuple[str, str]] = field(default_factory=dict)  # first and last statement of an edge, where a time is known
+    seen: dict[EdgeKey, tuple[str, str]] = field(default_factory=dict)  # first and last statement of an edge, if a time is known
 
     def see(self, edge: EdgeKey, first: str, last: str) -> None:
-        """Take in that the edge was stated at two instants."""
+        """Note two instants at which an edge was stated."""
         known = self.seen.get(edge)
         self.seen[edge] = (min(known[0], first), max(known[1], last)) if known else (first, last)
 
@@ -57,14 +57,14 @@ def collect(batches: Iterable[GraphBatch]) -> Changes:
 
 @dataclass(slots=True)
 class _Latest:
-    """Each object that batches state, by `id`, with the stamp of the last batch; edges and blocks also with first and last instant."""
+    """Each object that batches state, by `id`, with the stamp of the last batch. Edges and blocks also have first and last instant."""
 
     nodes: dict[int, tuple[Node, Stamp]] = field(default_factory=dict)
     edges: dict[int, tuple[Edge, Stamp, str, str]] = field(default_factory=dict)
     blocks: dict[int, tuple[Block, Stamp, str, str]] = field(default_factory=dict)
 
     def take(self, batch: GraphBatch) -> None:
-        """The batch that follows in time."""
+        """Add a batch. Batches must come in the order of time."""
         stamp = batch.stamp
         self.nodes.update((id(node), (node, stamp)) for node in batch.nodes)
         at = f"{stamp.time} {batch.by}" if stamp.time else ""
@@ -73,7 +73,7 @@ class _Latest:
 
 
 def _see(known: dict[int, tuple[T, Stamp, str, str]], stated: Iterable[T], stamp: Stamp, at: str) -> None:
-    """Note objects that are stated at an instant; none where it is empty."""
+    """Note objects that were stated at an instant. An empty instant notes none."""
     for each in stated:
         number = id(each)
         before = known.get(number)
@@ -95,9 +95,9 @@ def _collect_node(changes: Changes, node: Node, stamp: Stamp) -> None:
 
 
 def _collect_edges(changes: Changes, stated: Iterable[tuple[Edge, Stamp, str, str]], alike: dict[tuple[int, int, int], Facts]) -> None:
-    """Edges, each with its stamp and the first and last instant at which it was stated.
+    """Merge edges, each with its stamp and the first and last instant at which it was stated.
 
-    `alike` holds the facts of edges that were made with the same properties: they are merged, and written as text, once.
+    `alike` has the facts of edges with the same properties, so that they are merged and converted to text once.
     """
     nodes, edges, when = changes.nodes, changes.edges, changes.seen
     for (
@@ -105,7 +105,7 @@ def _collect_edges(changes: Changes, stated: Iterable[tuple[Edge, Stamp, str, st
         stamp,
         first,
         last,
-    ) in stated:  # the most that a batch consists of: written out, since a call an edge costs as much as its work
+    ) in stated:  # inlined, because most statements are edges, and a call costs as much as the work
         src, dst, properties = edge.src, edge.dst, edge.properties
         if src not in nodes:
             kind_of(src)

@@ -26,7 +26,7 @@ ACTORS = frozenset({
 
 
 class Axis(StrEnum):
-    """The hierarchy that a type belongs to."""
+    """The hierarchy of a type: data or actors."""
 
     DATA = "data"
     ACTOR = "actor"
@@ -46,9 +46,9 @@ class Aspect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeclaredType:
-    """A type. `within` and `holds` name types or kinds: what may contain it, and what it may contain.
+    """A declared type. `within` and `holds` name types or kinds that may contain it, and that it may contain.
 
-    `after` names the types whose instances feed those of this one within a common container (archetype links).
+    `after` names the types whose instances feed those of this type within a common container (archetype links).
     """
 
     name: str
@@ -68,7 +68,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Something said of a node, or, with `removed`, said no more. A value of an aspect without a node of its own replaces the last."""
+    """A statement about a node. `removed` withdraws it. A value of an aspect without a node of its own replaces the last value."""
 
     id: str
     aspect: Aspect
@@ -93,7 +93,7 @@ class Declaration:
         """Read a document.
 
         Raises:
-            InvalidInputError: it has not the form; `field` is the path of what is wrong.
+            InvalidInputError: the document has an invalid form; `field` is the path of the fault.
         """
         return cls(
             declared=_text(document, "declared", "$"),
@@ -107,13 +107,13 @@ class Declaration:
 
 
 def type_of(identifier: str) -> str:
-    """The declared type of an instance, or the kind of any other node."""
+    """Return the declared type of an instance, or the kind of any other node."""
     kind, parts = parse_id(identifier)
     return parts[0] if kind in {NodeKind.ACTOR, NodeKind.DATA} else kind
 
 
 def axis_of(identifier: str) -> Axis | None:
-    """The hierarchy of a node; None for what only describes others."""
+    """Return the hierarchy of a node. None for a node that only describes others, such as a tag."""
     kind = kind_of(identifier)
     return Axis.DATA if kind in DATA else Axis.ACTOR if kind in ACTORS else None
 

@@ -1,4 +1,4 @@
-"""The current description of a node, from its facts: for views (which show and mask by it), lists and exports."""
+"""The current description of a node, computed from its facts, for views, lists and exports."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NODE_OF = {Aspect.OWNER: NodeKind.OWNER, Aspect.STEWARD: NodeKind.OWNER, Aspect.
 
 @dataclass(frozen=True, slots=True)
 class Descriptions:
-    """Owners, stewards, tags and terms in order of name. `retention` and `legal_hold` are None where nothing is stated.
+    """Owners, stewards, tags and terms of a node, by name. `retention` and `legal_hold` are None if they are not stated.
 
-    `tag_values` are the tags that producers state with a value, as `key=value`. A tag whose value is `true` only marks.
+    `tag_values` are the tags that producers state with a value, as `key=value`. A tag with the value `true` is only in `tags`.
     """
 
     owners: tuple[str, ...]
@@ -67,7 +67,7 @@ def descriptions_of(node: Node) -> Descriptions:
 
 
 def bears(node: Node, descriptor: str) -> bool:
-    """Return whether a node has the description `owner:…`, `tag:…` or `term:…` now. An edge only says that it once had."""
+    """Return whether a node has the description `owner:…`, `tag:…` or `term:…` now. The edge between them may be older."""
     kind, parts = parse_id(descriptor)
     found = descriptions_of(node)
     there = {NodeKind.OWNER: (*found.owners, *found.stewards), NodeKind.TAG: found.tags, NodeKind.TERM: found.terms}
@@ -75,7 +75,7 @@ def bears(node: Node, descriptor: str) -> bool:
 
 
 def withdrawn(node: Node, aspect: Aspect) -> set[str]:
-    """Return the values of an aspect that users removed, whoever stated them: users take precedence over producers."""
+    """Return the values of an aspect that users removed. Users take precedence over producers."""
     return set(_stated(node.properties, aspect, removed=True))
 
 
@@ -95,7 +95,7 @@ def _single(facts: Mapping[str, Any], aspect: Aspect) -> str | None:
 
 
 def _value(tag: Any) -> str | None:
-    """The value of a producer's tag; None if the tag has none, or only marks."""
+    """Return the value of a producer's tag. None if the tag has no value, or the value `true`."""
     value = tag.get("value") if isinstance(tag, Mapping) else None
     return None if value is None or str(value).lower() in ("", "true") else str(value)
 

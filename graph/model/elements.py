@@ -1,7 +1,7 @@
 """The elements of a graph: nodes, edges, and the batches in which they are applied.
 
 Edges point the way data flows (source upstream, destination downstream). Containment points from the container to the child. Every fact
-carries a stamp, so the graph ends the same even if batches come late, twice or out of order.
+has a stamp, so the graph ends the same even if batches come late, twice or out of order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headwater.errors import InvalidInputError
 
 
 class NodeKind(StrEnum):
-    """Both containment hierarchies, outermost level first (Ibis, Newt); then what users declare, and what describes the others."""
+    """Kinds of nodes: both hierarchies, outermost level first (Ibis, Newt); kinds that users declare; and descriptions of nodes."""
 
     PLATFORM = "platform"
     DATASET = "dataset"
@@ -30,17 +30,17 @@ class NodeKind(StrEnum):
     STAGE = "stage"
     TASK = "task"
     OPERATOR = "operator"
-    TYPE = "type"  # a type of actors or data that a user declared
+    TYPE = "type"  # a declared type of actors or data
     ACTOR = "actor"  # an instance of a declared type of actors
-    DATA = "data"  # … of a declared type of data
+    DATA = "data"  # an instance of a declared type of data
     OWNER = "owner"
     TAG = "tag"
-    TERM = "term"  # of a glossary
+    TERM = "term"  # a term of a glossary
     CHECK = "check"  # a data-quality assertion or metric of a dataset or column; its results are edges from runs
 
 
 class EdgeKind(StrEnum):
-    """`contains` joins a container and its child; the others are flows of data."""
+    """Kinds of edges. `contains` joins a container and its child; the others are flows of data."""
 
     CONTAINS = "contains"
     READS = "reads"  # dataset → job; version → run, partition → run
@@ -49,15 +49,15 @@ class EdgeKind(StrEnum):
     REPLAYS = "replays"  # run → run that replays it
     ACCESSES = "accesses"  # column → job that reads it; job → column that it writes
     LINKS = "links"  # actor → actor, or between data: a declared flow
-    DESCRIBES = "describes"  # owner, tag, term, check → what it is said of
+    DESCRIBES = "describes"  # owner, tag, term, check → the described node
     CHECKS = "checks"  # run → check: one result
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Stamp:
-    """The time at which a fact was stated (`time`: ISO 8601, UTC, microseconds) and its event (`key`: the event's hash).
+    """The time at which a fact was stated (`time`: ISO 8601, UTC, microseconds) and the hash of its event (`key`).
 
-    The greater stamp wins, property by property.
+    For each property, the value with the greatest stamp counts.
     """
 
     time: str
@@ -65,10 +65,10 @@ class Stamp:
 
     @classmethod
     def at(cls, instant: str | datetime, key: str) -> Stamp:
-        """A stamp with its time in the one form that compares as text; an instant without a zone is taken as UTC.
+        """Return a stamp with its time in the form that sorts as text. An instant without a zone is taken as UTC.
 
         Raises:
-            InvalidInputError: the text is no ISO 8601 instant.
+            InvalidInputError: the text is not an ISO 8601 instant.
         """
         if isinstance(instant, str):
             try:
@@ -88,10 +88,10 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A container. `name` is for people. `properties` has JSON values; None retracts an earlier value.
+    """A node of the graph. `name` is for people. `properties` has JSON values; None retracts an earlier value.
 
-    `ranks` lets a fact win over the same fact of lower rank, whatever its stamp (default 0). So a completed run stays completed even if its
-    start is reported later, with a later clock.
+    A fact with a higher rank (`ranks`, default 0) wins over the same fact with a lower rank, whatever its stamp. So a completed run stays
+    completed even if its start is reported later, with a later clock.
     """
 
     id: str
@@ -103,10 +103,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link. One edge exists for each (`src`, `dst`, `kind`); `properties` and `ranks` as a node's.
+    """A link between two nodes. There is one edge for each (`src`, `dst`, `kind`). `properties` and `ranks` are as in a node.
 
-    `first` and `last` tell when it was first and last stated, and by whom: `{time} {run}`, which orders as text. A store fills them from
-    the batches; empty where no batch had a time. Edges are equal without them.
+    `first` and `last` state when and by which run it was first and last stated: `{time} {run}`, which sorts as text. A store fills them
+    from the batches. They are empty if no batch had a time. Equality ignores them.
     """
 
     src: str
@@ -130,8 +130,8 @@ class Block:
 class GraphBatch:
     """The statements of one log entry. They are applied as a whole or not at all. A node that only an edge names is created bare.
 
-    Nodes and edges of `blocks` are stated as if they were the batch's own. `by` is the run that states the batch, if there is one. The
-    edges existed at the stamp's time; a stamp without a time states no time.
+    Nodes and edges of `blocks` count as the batch's own. `by` is the run that states the batch, if there is one. The edges existed at the
+    stamp's time; a stamp without a time states no time.
     """
 
     stamp: Stamp

@@ -1,7 +1,6 @@
 """Node ids: stable, readable, and reversible.
 
-An id is `kind:part:part…`, each part percent-encoded, since namespaces and names contain colons (design: vocabulary). The tenant
-is never part of an id.
+An id is `kind:part:part…`, each part percent-encoded, because namespaces and names contain colons. The tenant is never part of an id.
 
     platform:{namespace}                         system:{namespace}
     dataset:{namespace}:{name}                   pipeline:{namespace}:{name}
@@ -21,12 +20,12 @@ from urllib.parse import quote, unquote
 from headwater.errors import InvalidInputError, InvalidQueryError
 from headwater.graph.model.elements import NodeKind
 
-# One event names each of its columns many times over, and the next event of the run names them again.
+# An event names each of its columns many times, and so does the next event of the run.
 _REMEMBERED = 1 << 15
 _SAFE = "/._-~=+,@"
 _KINDS = {kind.value: kind for kind in NodeKind}
 
-# An index of Neo4j holds 8 kB a key; the bound is the same in every store, so that what one takes all take.
+# An index key of Neo4j has at most 8 kB. The limit is the same for every store, so that all accept the same ids.
 MAX_ID = 4_096
 
 
@@ -36,15 +35,15 @@ _RUN = re.compile(_UUID, re.IGNORECASE | re.ASCII)
 
 @lru_cache(_REMEMBERED)
 def node_id(kind: str, *parts: str) -> str:
-    """`node_id("dataset", "file", "/data/x")` is `dataset:file:/data/x`."""
+    """Return a node id: `node_id("dataset", "file", "/data/x")` is `dataset:file:/data/x`."""
     return ":".join([kind, *(quote(part, safe=_SAFE) for part in parts)])
 
 
 def parse_id(identifier: str) -> tuple[str, tuple[str, ...]]:
-    """Kind and parts of an id; the inverse of `node_id`.
+    """Return kind and parts of an id. The inverse of `node_id`.
 
     Raises:
-        InvalidQueryError: the text is no id.
+        InvalidQueryError: the text is not an id.
     """
     kind, *parts = identifier.split(":")
     if not kind or not parts:
@@ -53,9 +52,9 @@ def parse_id(identifier: str) -> tuple[str, tuple[str, ...]]:
 
 
 def run_uuid(text: str) -> str | None:
-    """The id of a run as RFC 4122 writes it, of whichever form of a UUID it was written in; None where it is none.
+    """Return a run's UUID in the form of RFC 4122. None if the text is not a UUID.
 
-    A run is one run, whether a producer writes `urn:uuid:` in front, braces around it, no dashes or capital letters.
+    A producer may write `urn:uuid:` in front, braces around it, no dashes, or capital letters. All forms are the same run.
     """
     bare = text[9:] if text[:9].lower() == "urn:uuid:" else text[1:-1] if text[:1] == "{" and text[-1:] == "}" else text
     found = _RUN.fullmatch(bare)
@@ -70,10 +69,10 @@ def run_key(text: str) -> str:
 
 @lru_cache(_REMEMBERED)
 def kind_of(identifier: str) -> NodeKind:
-    """The kind that an id to be stored begins with.
+    """Return the kind with which an id begins.
 
     Raises:
-        InvalidInputError: the id names no kind of node, or is longer than an index can hold.
+        InvalidInputError: the id names no kind of node, or is longer than an index can store.
     """
     kind = _KINDS.get(identifier.partition(":")[0])
     if kind is None or ":" not in identifier:
@@ -91,6 +90,6 @@ def kind_of(identifier: str) -> NodeKind:
 
 @lru_cache(_REMEMBERED)
 def bare_name(identifier: str) -> str:
-    """The name of a node that nobody has named yet: its path for a partition, else the last part of its id."""
+    """Return the name of a node without a stated name: the path of a partition, else the last part of the id."""
     kind, parts = parse_id(identifier)
     return parts[0] if kind == NodeKind.PARTITION else parts[-1]

@@ -1,4 +1,4 @@
-"""Instants as people write them: a date, a time of day, with or without a zone.
+"""Parses instants as people write them: a date, a time of day, with or without a zone.
 
 A date means the whole day: its end in a question about a state, its beginning as a start. A time without a zone is in the reader's zone:
 UTC over the network, the machine's zone on a command line.
@@ -13,10 +13,12 @@ from headwater.graph.model.elements import Stamp
 
 
 def instant_of(text: str, field: str, *, end: bool, zone: tzinfo | None = UTC) -> str:
-    """A text as an instant in UTC that compares as text. `end`: of a date the last microsecond, else the first. `zone` None: the machine's.
+    """Return an instant in UTC, in a form that sorts as text.
+
+    `end` selects the last microsecond of a date, otherwise the first. If `zone` is None, the machine's zone is used.
 
     Raises:
-        InvalidQueryError: the text is no date and no instant, or lies outside the years 1 to 9999 once it is in UTC.
+        InvalidQueryError: the text is neither a date nor an instant, or is outside of the years 1 to 9999 in UTC.
     """
     try:
         try:
@@ -36,6 +38,6 @@ def instant_of(text: str, field: str, *, end: bool, zone: tzinfo | None = UTC) -
 
 
 def shown_instant(text: str) -> str:
-    """An instant without the fraction of a second that nobody asked for."""
+    """Return an instant for display. Zero fractions of a second are removed."""
     whole, _, fraction = text.removesuffix("Z").partition(".")
     return f"{whole}Z" if not fraction.strip("0") else text

@@ -1,6 +1,6 @@
 """Properties in the form of a store: JSON text, parsed on first use.
 
-A walk returns thousands of nodes, and a reader opens few of them. To parse the JSON of all would cost more than the walk.
+A walk returns thousands of nodes, and a reader opens few of them. Parsing the JSON of all nodes would cost more than the walk.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class StoredProperties(Mapping[str, Any]):
         return repr(self._values())
 
 
-NOTHING = StoredProperties("{}")  # one for all: most elements of an answer have no properties
+NOTHING = StoredProperties("{}")  # shared, because most elements of an answer have no properties
 
 
 def stored(text: str | None) -> Mapping[str, Any]:
-    """The properties that a store keeps as `text`; None, or an empty object, are none."""
+    """Return the properties in a stored text. None and an empty object give no properties."""
     return StoredProperties(text) if text and text != "{}" else NOTHING

@@ -1,6 +1,6 @@
-"""The address of a path (headwater/paths.py) on remote storage: a store, and an unescaped path in it.
+"""Parses the URI of a path on remote storage: a store, and an unescaped path in it.
 
-URIs come from events, manifests and questions, and so from anybody who may write to the service. Only a plain form is accepted: a known
+URIs come from events, manifests and questions, so from anybody who may write to the service. Only a plain form is accepted: a known
 scheme, an authority without user or password, and a path whose parts are names. Anything else is refused, never repaired.
 """
 
@@ -15,7 +15,7 @@ SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "abfs": "abfss", "a
            "webhdfs": "webhdfs", "swebhdfs": "swebhdfs"}  # fmt: skip
 _URI = re.compile(r"([a-z0-9+.-]{1,16}):/{2}([^/]*)(?:/(.*))?", re.DOTALL)
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,254}")
-_NODE = re.compile(r"[a-z0-9][a-z0-9._-]{0,253}(?::[0-9]{1,5})?")  # a name node, or the name service of several
+_NODE = re.compile(r"[a-z0-9][a-z0-9._-]{0,253}(?::[0-9]{1,5})?")  # a name node, or the name service of several name nodes
 _AUTHORITY = {
     "s3": _BUCKET,
     "gs": _BUCKET,
@@ -24,7 +24,7 @@ _AUTHORITY = {
     "webhdfs": _NODE,
     "swebhdfs": _NODE,
 }
-_NODES = ("hdfs", "webhdfs", "swebhdfs")  # whose hosts may be written in capital letters
+_NODES = ("hdfs", "webhdfs", "swebhdfs")  # schemes whose hosts may have capital letters
 CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 LONGEST = 4096  # characters; S3 takes keys of 1,024 bytes, HDFS paths of 8,000 characters
 
@@ -38,7 +38,7 @@ class Address(NamedTuple):
 
 
 def is_remote(uri: str) -> bool:
-    """Whether a text is a URI of storage that this package knows."""
+    """Return whether a text is a URI of a supported storage."""
     return uri.partition("://")[0] in SCHEMES
 
 
@@ -53,7 +53,7 @@ def one_spelling(uri: str) -> str:
 
 
 def other_spellings(uri: str) -> list[str]:
-    """The URIs that name the same place with another scheme of Hadoop's."""
+    """Return the URIs that name the same place with another of Hadoop's schemes."""
     scheme, _, location = uri.partition("://")
     return [
         f"{scheme_spelling}://{location}"
@@ -63,10 +63,10 @@ def other_spellings(uri: str) -> list[str]:
 
 
 def address_of(uri: str) -> Address:
-    """The place that a URI names. `%20` in it is three characters.
+    """Return the address in a URI. Escapes are not decoded: `%20` is three characters.
 
     Raises:
-        UnsupportedError: it has not the plain form, or its scheme is not known.
+        UnsupportedError: the URI has another form, or its scheme is unknown.
     """
     match = _URI.fullmatch(uri) if len(uri) <= LONGEST else None
     if match is None or (scheme := SCHEMES.get(match[1])) is None:

@@ -1,7 +1,7 @@
-"""Remote files for DuckDB: a file system whose names represent files that a trace has looked at.
+"""Remote files for DuckDB: a file system in which a name stands for one state of a file.
 
-A name is a number. DuckDB can open only such files by it, whatever a statement says. The bytes come from the state of the file that was
-looked at. If a store fails, DuckDB raises a text with the number of the fault, and `faults` raises the original fault again.
+A name is a number, and DuckDB can open only files with such names, whatever a statement says. The bytes come from the state of the file
+that a trace has checked. If a store fails, DuckDB raises a text with the number of the fault, and `faults` raises the original fault again.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _faults: OrderedDict[int, HeadwaterError] = OrderedDict()
 
 @contextmanager
 def faults() -> Iterator[None]:
-    """While a statement is run that reads files: errors name remote files and open ones as users do.
+    """Run a statement that reads files. Errors then have the users' names of remote files and open files.
 
     Raises:
-        SourceUnavailableError: a store did not give what DuckDB asked for.
+        SourceUnavailableError: a store did not return the bytes.
     """
     try:
         yield
@@ -45,10 +45,10 @@ def faults() -> Iterator[None]:
 
 
 def register(connection: duckdb.DuckDBPyConnection) -> None:
-    """Have a database read remote files, until `forget`.
+    """Let a database read remote files, until `forget`.
 
     Raises:
-        MissingExtraError: what DuckDB needs for that is not installed.
+        MissingExtraError: a package that DuckDB needs is not installed.
     """
     try:
         connection.register_filesystem(_file_system())
@@ -57,13 +57,13 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def forget(connection: duckdb.DuckDBPyConnection) -> None:
-    """Undo that, so that the database can be closed."""
+    """Undo `register`, so that the database can be closed."""
     with suppress(duckdb.Error):
         connection.unregister_filesystem(PROTOCOL)
 
 
 class _OpenFile:
-    """A remote file, with a position, as DuckDB expects it of Python."""
+    """A remote file with a position, as DuckDB expects it of Python."""
 
     def __init__(self, file: NamedFile) -> None:
         self._file = file

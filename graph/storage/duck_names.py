@@ -10,7 +10,7 @@ from typing import Protocol
 from headwater.graph.storage.protocol import Stat
 
 PROTOCOL = "headwater-stored"
-_MOST = 100_000  # known names
+_MOST = 100_000  # names
 
 _lock = threading.Lock()
 _files: OrderedDict[int, tuple[Hashable, NamedFile]] = OrderedDict()
@@ -19,7 +19,7 @@ _last = 0
 
 
 class NamedFile(Protocol):
-    """The part of a remote file that DuckDB needs. The file itself depends on its name, so this module may not import it."""
+    """The methods of a remote file that DuckDB needs. The class itself imports this module, so it cannot be imported here."""
 
     @property
     def stat(self) -> Stat: ...
@@ -47,7 +47,7 @@ def find_file(path: str) -> NamedFile:
     """Return the file with a name.
 
     Raises:
-        FileNotFoundError: the name is not known.
+        FileNotFoundError: there is no file with this name.
     """
     number = path.rpartition("/")[2]
     entry = _files.get(int(number)) if number.isdigit() else None

@@ -1,4 +1,4 @@
-"""A file to read records from: of this machine, or of remote storage. Readers of formats know no other."""
+"""A file to read records from: on this machine, or on remote storage. Readers of formats use only this interface."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ from headwater.graph.storage.open_files import Identity, OpenedFiles
 from headwater.graph.storage.protocol import Stat
 
 _PATTERN = re.compile(r"[\[\]*?]")
-_STEP = 64 << 20  # bytes of a file that are brought here at a time
+_STEP = 64 << 20  # bytes of a file that are fetched at a time
 _MOST_COPIED = 32 << 20  # bytes of a local file that is copied to memory rather than mapped
-_MOST_WHOLE = 8 << 30  # bytes of a file that is brought here whole
+_MOST_WHOLE = 8 << 30  # bytes of a file that is fetched completely
 
 
 class StoredFile(Protocol):
-    """A file that is not open yet."""
+    """A file in one state that is not open yet."""
 
     @property
     def name(self) -> str:
-        """Its last part, for its suffix and for messages."""
+        """Return the last part of the path, for its suffix and for messages."""
         ...
 
     @property
     def identity(self) -> Hashable:
-        """The identity of what was looked at: readers remember what they know of a file by it."""
+        """Return the identity of the file's state. Readers cache facts about a file by it."""
         ...
 
     @property
     def scan(self) -> str:
-        """The name for DuckDB to read this very file. Raises as `content` does."""
+        """Return the name with which DuckDB reads this file in this state. Raises as `content` does."""
         ...
 
     @property
     def name_in_answers(self) -> str:
-        """DuckDB's name of the file in results."""
+        """Return the name of the file in DuckDB's results."""
         ...
 
     def content(self) -> mmap | bytes:
-        """All of its bytes, mapped.
+        """Return all bytes of the file, mapped.
 
         Raises:
-            OSError: it cannot be read.
+            OSError: the file cannot be read.
             SourceChangedError: another file has taken its place.
-            SourceUnavailableError: its store does not give it.
+            SourceUnavailableError: the store does not return it.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LocalFile:
-    """A file of this machine as it was looked at, by its path without links. Only this very file is ever read."""
+    """A file of this machine in one state, by its path without links. A file that takes its place is never read."""
 
     path: Path
     identity: Identity
@@ -67,7 +67,7 @@ class LocalFile:
 
     @classmethod
     def now(cls, path: Path, opened: OpenedFiles) -> LocalFile:
-        """The file at a path without links, as it is now. Raises `OSError`."""
+        """Return the file at a path without links, in its present state. Raises `OSError`."""
         return cls(path, Identity.of(path.stat(follow_symlinks=False)), opened)
 
     @property
@@ -84,7 +84,7 @@ class LocalFile:
 
     @property
     def descriptor(self) -> int:
-        """An open descriptor of the file, which is not the caller's to close. Raises as `content` does."""
+        """Return an open descriptor of the file. The caller must not close it. Raises as `content` does."""
         return self.opened.descriptor(self.path, self.identity)
 
     def content(self) -> mmap | bytes:
@@ -102,7 +102,7 @@ class RangeReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file of remote storage as it was looked at: `read` gives its bytes, and never those of a file that took its place."""
+    """A file of remote storage in one state. `read` never returns bytes of a file that took its place."""
 
     remote: RangeReader
     uri: str
@@ -127,11 +127,10 @@ class RemoteFile:
 
     @property
     def is_pinned(self) -> bool:
-        """Whether its store gives bytes of this very content alone."""
+        """Return whether the store returns only bytes of this state, by its ETag."""
         return self.stat.tag is not None
 
     def read(self, offset: int, length: int) -> bytes:
-        """Some of its bytes. Raises as `content` does."""
         return self.remote.read(self, offset, length)
 
     def content(self) -> mmap | bytes:
@@ -147,5 +146,5 @@ class RemoteFile:
 
 
 def exactly(path: Path) -> str:
-    """A path for DuckDB, which would take `[`, `*` and `?` in it for a pattern, and read other files."""
+    """Return a path for DuckDB. `[`, `*` and `?` are escaped, because DuckDB would read them as a pattern."""
     return _PATTERN.sub(r"[\g<0>]", str(path))

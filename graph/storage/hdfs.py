@@ -1,6 +1,7 @@
 """HDFS, by hdfs-native, without an installation of Hadoop.
 
-HDFS has no tag for a file's content and no conditional read. To detect a file that was replaced while it was read, the caller looks again.
+HDFS has no tag for a file's content and no conditional read. To detect a file that was replaced while it was read, the caller checks it
+again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _T = TypeVar("_T")
 
 
 class Hdfs(Store):
-    """A file system, by its name node or the name service that a Hadoop configuration has for several."""
+    """An HDFS file system, by its name node, or by the name service in a Hadoop configuration."""
 
     def __init__(self, settings: RootSettings) -> None:
         try:

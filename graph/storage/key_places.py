@@ -1,6 +1,6 @@
 """URIs of places whose records are read by key: tables of databases, partitions of topics.
 
-URIs come from manifests and questions, and so from anybody who may write to the service. Only a plain form is accepted, and nothing is
+URIs come from manifests and questions, so from anybody who may write to the service. Only a plain form is accepted, and nothing is
 repaired.
 
     postgres://host:port/database.schema.table     a part of the name with a dot or a quote is in quotes
@@ -25,15 +25,15 @@ _FORMS = "postgres://host:port/database.schema.table or kafka://host:port/topic"
 
 
 def is_keyed(uri: str) -> bool:
-    """Whether a text is the URI of such a place."""
+    """Return whether a text is the URI of a table or a topic."""
     return uri.startswith(("kafka://", "postgres://"))
 
 
 def keyed_address(uri: str) -> Address:
-    """The place that a URI names, or the database or cluster; what URIs escape is decoded.
+    """Return the address in the URI of a table, a topic, a database or a cluster. Escapes are decoded.
 
     Raises:
-        UnsupportedError: it has not the plain form.
+        UnsupportedError: the URI has another form.
     """
     match = _URI.fullmatch(uri) if len(uri) <= LONGEST else None
     try:
@@ -46,7 +46,7 @@ def keyed_address(uri: str) -> Address:
 
 
 def parts_of(address: Address) -> list[str]:
-    """The parts of its path: database, schema, table, or topic, id, partition."""
+    """Return the parts of an address: database, schema, table, or topic, id, partition."""
     if address.scheme == "kafka":
         return address.path.split("/") if address.path else []
     parts, position, path = [], 0, address.path
@@ -62,7 +62,7 @@ def parts_of(address: Address) -> list[str]:
 
 
 def is_below(address: Address, root: Address) -> bool:
-    """Whether a place is of a root: of the database, or of the brokers."""
+    """Return whether an address belongs to a root, which is a database or the brokers of Kafka."""
     if (address.scheme, address.authority) != (root.scheme, root.authority):
         return False
     return root.scheme == "kafka" or address.path.startswith(f"{root.path}.")

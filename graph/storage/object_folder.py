@@ -1,6 +1,6 @@
 """A folder of an object store that the service owns: whole objects are put, fetched, listed and deleted there.
 
-Used by the association store that several services share. The folder is below a root of `storage.toml`, and has its endpoint and
+The association store that several services share uses it. The folder is below a root of `storage.toml`, and has its endpoint and
 credentials. A fetched object is compared with its length and SHA-256, so half an object never counts. All faults are `UnavailableError`,
 which is tried again later, because the service cannot work without its objects.
 """
@@ -19,17 +19,17 @@ from headwater.graph.storage.objects import Objects
 from headwater.graph.storage.protocol import Stat
 from headwater.graph.storage.settings import RootSettings
 
-_PART = 16 << 20  # bytes of one request
-_DELETED = 500  # objects of one request
+_PART = 16 << 20  # bytes per request
+_DELETED = 500  # objects per request
 _SCHEMES = ("s3", "gs", "abfss")
 
 
 class AlteredObjectError(UnavailableError):
-    """An object is not what was put there."""
+    """An object differs from the object that was put."""
 
 
 class Place:
-    """See the module's docstring. `path` is the folder's in its bucket. Safe to use from several threads."""
+    """A folder of an object store. `path` is the folder's path in its bucket. Safe to use from several threads."""
 
     def __init__(self, settings: RootSettings, path: str) -> None:
         if settings.address.scheme not in _SCHEMES:
@@ -42,14 +42,14 @@ class Place:
         self._bucket = Objects(settings)
 
     def get(self, name: str) -> tuple[bytes, str] | None:
-        """A small object, and its tag; None where there is none."""
+        """Return a small object and its tag. None if there is no object."""
         try:
             return self._bucket.get(self._at(name))
         except SourceUnavailableError as error:
             raise self._fault(name, error) from None
 
     def bring(self, name: str, target: Path, length: int, sha256: str) -> None:
-        """Bring an object to a local file, whole, or not at all."""
+        """Fetch an object into a local file, completely or not at all."""
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
         try:
@@ -74,15 +74,14 @@ class Place:
             draft.unlink(missing_ok=True)
 
     def put(self, name: str, data: bytes | Path) -> None:
-        """Put an object."""
         self._put(name, data, None)
 
     def put_where(self, name: str, data: bytes, tag: str | None) -> bool:
-        """Put a small object in the place of the one with a tag, or where there is none; False where there is another by now."""
+        """Put a small object if the present object has the tag `tag` (None: if there is none). Return false if another was put."""
         return self._put(name, data, {"e_tag": tag} if tag is not None else "create")
 
     def delete(self, name: str) -> None:
-        """Delete an object; one that is not there is as good as deleted."""
+        """Delete an object. A missing object is no error."""
         try:
             self._bucket.delete(self._at(name))
         except SourceUnavailableError as error:
@@ -97,19 +96,17 @@ class Place:
             raise self._fault(names[0], error) from None
 
     def length(self, name: str) -> int | None:
-        """The bytes of an object; None where there is none."""
         stat = self.stat(name)
         return stat.length if stat is not None else None
 
     def stat(self, name: str) -> Stat | None:
-        """An object as it is; None where there is none."""
         try:
             return self._bucket.stat(self._at(name))
         except SourceUnavailableError as error:
             raise self._fault(name, error) from None
 
     def parts(self, name: str, stat: Stat, size: int) -> Iterator[bytes]:
-        """The bytes of the very object that was looked at, so many at a time."""
+        """Yield the bytes of an object in the state `stat`, in parts of `size` bytes."""
         try:
             for offset in range(0, stat.length, size):
                 yield self._bucket.read(self._at(name), stat, offset, min(size, stat.length - offset))
@@ -117,7 +114,7 @@ class Place:
             raise self._fault(name, error) from None
 
     def files(self, folder: str) -> Iterator[tuple[str, Stat]]:
-        """Every object below a folder, however deep, by its name."""
+        """Yield every object below a folder, at any depth, with its name."""
         prefix_length = len(self._at(""))
         try:
             for page in self._bucket.files(self._at(folder)):
@@ -126,7 +123,10 @@ class Place:
             raise self._fault(folder, error) from None
 
     def files_of_any_name(self) -> tuple[list[tuple[str, Stat]], list[str]]:
-        """Every object here, however deep, by its name; and apart the names that no request can bear. Then no object has a tag."""
+        """Return every object here, at any depth, with its name, and separately the names that no request can contain.
+
+        If there are such names, no object has a tag.
+        """
         prefix_length = len(self._at(""))
         try:
             files, odd_names = self._bucket.files_of_any_name(self._path)
@@ -135,7 +135,7 @@ class Place:
         return [(path[prefix_length:], stat) for path, stat in files], [path[prefix_length:] for path in odd_names]
 
     def names(self, folder: str, after: str) -> list[str]:
-        """The names of the objects of a folder that sort after one, in their order."""
+        """Return the sorted names of the objects of a folder that sort after `after`."""
         try:
             names = self._bucket.names(self._at(folder), self._at(f"{folder}/{after}") if after else None)
         except SourceUnavailableError as error:

@@ -1,6 +1,6 @@
 """Object stores, by obstore: S3 and compatible stores, Google Cloud Storage, Azure Data Lake.
 
-Reads are conditional on the ETag of an earlier look, so they return the content of that very object. obstore repeats short failures (a
+Reads are conditional on the ETag of an earlier request, so they return the content of that very object. obstore repeats short failures (a
 broken connection, 5xx) within the root's seconds.
 """
 
@@ -27,7 +27,7 @@ _PAGE = 1000
 
 
 class Objects(Store):
-    """A bucket."""
+    """A bucket of an object store."""
 
     def __init__(self, settings: RootSettings) -> None:
         try:
@@ -56,7 +56,10 @@ class Objects(Store):
             return
 
     def files_of_any_name(self, path: str) -> tuple[list[tuple[str, Stat]], list[str]]:
-        """All files below a folder; and apart the paths of those that no request can bear. Where there are such, files have no tag."""
+        """Return all files below a folder, and separately the paths that no request can contain.
+
+        If there are such paths, files have no tag.
+        """
         try:
             return [entry for page in self.files(path) for entry in page], []
         except OddNameError:
@@ -68,7 +71,7 @@ class Objects(Store):
             options["if_match"] = stat.tag
         with self._faults_but(SourceUnavailableError):
             response = self._obstore.get(self._store, path, options=options)
-            if stat.tag and _tag(response.meta["e_tag"]) not in (stat.tag, None):  # of a store that does not heed the condition
+            if stat.tag and _tag(response.meta["e_tag"]) not in (stat.tag, None):  # a store may ignore the condition
                 raise self._replaced()
             content = bytes(response.bytes())
         if len(content) != length:
@@ -76,7 +79,7 @@ class Objects(Store):
         return content
 
     def get(self, path: str) -> tuple[bytes, str] | None:
-        """A small object as it is now, and its tag; None where there is none."""
+        """Return a small object in its present state, and its tag. None if there is no object."""
         try:
             with self._faults_but(FileNotFoundError):
                 response = self._obstore.get(self._store, path)
@@ -88,7 +91,10 @@ class Objects(Store):
         return content, str(meta["e_tag"])
 
     def put(self, path: str, data: bytes | Path, mode: Any) -> bool:
-        """Put an object: anyway (`mode` None), only where there is none ("create"), or in the place of a tag; whether it was put."""
+        """Put an object, and return whether it was put.
+
+        `mode` None always puts it, "create" only if there is none, and a tag only in place of the object with this tag.
+        """
         conflict_errors = (self._obstore.exceptions.AlreadyExistsError, self._obstore.exceptions.PreconditionError)
         try:
             with self._faults_but(*conflict_errors):
@@ -98,12 +104,12 @@ class Objects(Store):
         return True
 
     def delete(self, path: str) -> None:
-        """Delete an object; one that is not there is as good as deleted."""
+        """Delete an object. A missing object is no error."""
         with suppress(FileNotFoundError), self._faults_but(FileNotFoundError):
             self._obstore.delete(self._store, path)
 
     def delete_all(self, paths: list[str]) -> None:
-        """Delete objects, in one request where the store knows such; those that are not there are as good as deleted."""
+        """Delete objects, in one request if the store supports it. Missing objects are no error."""
         try:
             self._obstore.delete(self._store, paths)
         except FileNotFoundError:
@@ -113,7 +119,7 @@ class Objects(Store):
             raise self._fault(error) from None
 
     def names(self, path: str, after: str | None) -> list[str]:
-        """The paths of the objects of a folder, those after one alone."""
+        """Return the paths of the objects of a folder that sort after `after`."""
         try:
             with self._faults_but(FileNotFoundError):
                 pages = self._obstore.list(self._store, path, offset=after, chunk_size=_PAGE)
@@ -123,7 +129,7 @@ class Objects(Store):
 
     @contextmanager
     def _faults_but(self, *passing: type[Exception]) -> Iterator[None]:
-        """Turn the store's errors into ours, except for the types in `passing`."""
+        """Translate the store's errors, except for the types in `passing`."""
         try:
             yield
         except passing:
@@ -135,7 +141,7 @@ class Objects(Store):
         return SourceUnavailableError(f"An object of {self._settings.url} was replaced while it was read.", hint="Ask again.")
 
     def _fault(self, error: Exception) -> SourceUnavailableError:
-        """Return a fault without the store's message, which may contain key ids, signatures or addresses."""
+        """Return an error without the store's message, which may contain key ids, signatures or addresses."""
         kind, text = type(error).__name__, str(error)
         status, code = _STATUS.search(text), _CODE.search(text)
         if kind == "PreconditionError":
@@ -161,7 +167,7 @@ def _stat(meta: Mapping[str, Any]) -> Stat:
 
 
 def _tag(stated: str | None) -> str | None:
-    """An ETag as requests state it. Azure's lists leave its quotes out."""
+    """Return an ETag in the form of requests. Azure's lists omit its quotes."""
     return stated if stated is None or stated.endswith('"') else f'"{stated}"'
 
 

@@ -1,7 +1,7 @@
-"""S3 buckets with an object name that no request can contain: a control character, or a part that is empty, `.` or `..`.
+"""Lists S3 buckets with an object name that no request can contain: a control character, or a part that is empty, `.` or `..`.
 
 The client that reads objects (`objects`) refuses every listing with such a name. So anybody who may put an object could hide all others.
-Here another client lists them, which accepts every name but returns no tags.
+This module lists them with another client, which accepts every name but returns no tags.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from headwater.graph.storage.settings import RootSettings
 if TYPE_CHECKING:
     from pyarrow.fs import S3FileSystem
 
-_ODD = re.compile(r"[\x00-\x1f\x7f\ufffd]|(?:^|/)\.{0,2}(?:/|$)")  # U+FFFD: a letter that the answer could not bear either
+_ODD = re.compile(r"[\x00-\x1f\x7f\ufffd]|(?:^|/)\.{0,2}(?:/|$)")  # U+FFFD: a character that the answer could not contain either
 
 
 class OddNameError(SourceUnavailableError):
-    """A folder cannot be listed, since an object there has a name that no request can bear."""
+    """A folder cannot be listed, because an object in it has a name that no request can contain."""
 
     def __init__(self, url: str) -> None:
         reason = "the name of an object there cannot be used: it has a control character, or a part that is empty, `.` or `..`"
@@ -29,11 +29,11 @@ class OddNameError(SourceUnavailableError):
 
 
 def listed(settings: RootSettings, path: str) -> tuple[list[tuple[str, Stat]], list[str]]:
-    """Every object below a folder, by its path and without a tag; and apart the paths that no request can bear.
+    """Return every object below a folder, by its path and without a tag, and separately the paths that no request can contain.
 
     Raises:
         OddNameError: the store is not S3.
-        SourceUnavailableError: it does not answer.
+        SourceUnavailableError: the store does not answer.
     """
     if settings.address.scheme != "s3":
         raise OddNameError(settings.url)
@@ -42,7 +42,7 @@ def listed(settings: RootSettings, path: str) -> tuple[list[tuple[str, Stat]], l
     bucket = settings.address.authority
     try:
         infos = _client(settings).get_file_info(FileSelector(f"{bucket}/{path}".rstrip("/"), recursive=True))
-    except OSError:  # its text may hold an address and the id of a request
+    except OSError:  # its text may contain an address and the id of a request
         raise unavailable(settings.url, "its store cannot be listed", transient=True) from None
     files = {
         info.path.removeprefix(f"{bucket}/"): Stat(info.size, info.mtime_ns // 1_000_000_000 * 1000)

@@ -1,8 +1,8 @@
 """Local files, opened by paths without links, and identified by their descriptors.
 
-Used by all readers of sources. A path is looked at first and read later, and anybody who may write to its folder can put a link or another
+All readers of sources use it. A path is checked first and read later, and anybody who may write to its folder can put a link or another
 file there in between. So a file is opened from the root of the file system on, one folder after the other, and no link is followed. The
-opened file must be the file that was looked at. From then on the descriptor is read, never the path.
+opened file must be the checked file. From then on the descriptor is read, never the path.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headwater.errors import SourceChangedError, UnsupportedError
 
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # opening a pipe would wait for a writer
-_PUT = frozenset({errno.ELOOP, errno.ENOTDIR, errno.ENXIO})  # of a link, of what is no folder, of a socket
+_PUT = frozenset({errno.ELOOP, errno.ENOTDIR, errno.ENXIO})  # errors for a link, for a path that is no folder, and for a socket
 _DESCRIPTORS = "/proc/self/fd" if Path("/proc/self/fd").is_dir() else "/dev/fd"
 _NAME = re.compile(rf"{_DESCRIPTORS}/\d+")
 _FREE = 0.75  # share of the descriptors of a process beyond which it asks for more
@@ -37,7 +37,7 @@ class Identity(NamedTuple):
 
     @classmethod
     def of(cls, status: os.stat_result) -> Identity:
-        """The identity of the file with this status."""
+        """Return the identity of the file with this status."""
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
@@ -56,10 +56,10 @@ def read_small_file(path: Path, most: int) -> bytes:
 
 
 def open_resolved(path: Path) -> int:
-    """Open the regular file at an absolute path that holds no link.
+    """Open the regular file at an absolute path that contains no link.
 
     Raises:
-        OSError: it cannot be opened, is not a regular file, or a part of its path is a link.
+        OSError: the file cannot be opened, is not a regular file, or a part of its path is a link.
     """
     *folders, name = path.parts[1:]
     holding = os.open("/", _FOLDER)
@@ -88,38 +88,38 @@ class OpenedFiles:
         self._end = weakref.finalize(self, _close, self._descriptors)
 
     def descriptor(self, path: Path, identity: Identity) -> int:
-        """A descriptor of the file that was looked at.
+        """Return a descriptor of the file in the state `identity`.
 
         Raises:
             SourceChangedError: another file has taken its place.
-            OSError: it cannot be opened.
+            OSError: the file cannot be opened.
         """
         with self._lock:
-            if self._is_closed:  # an abandoned thread may read on: the number of a descriptor is another file's by then
+            if self._is_closed:  # an abandoned thread may still read, and the number of a descriptor may then be another file's
                 raise SourceChangedError(f"{path} is not open any more: the question has ended.")
             if (path, identity) not in self._descriptors:
                 self._descriptors[path, identity] = _open_same(path, identity)
             return self._descriptors[path, identity]
 
     def name(self, path: Path, identity: Identity) -> str:
-        """A path that leads to the open file and to no other, for libraries that open paths. Raises as `descriptor` does."""
+        """Return a path that leads to the open file and to no other, for libraries that open paths. Raises as `descriptor` does."""
         return f"{_DESCRIPTORS}/{self.descriptor(path, identity)}"
 
     def close(self) -> None:
-        """Close all files. Nothing is read by this any more."""
+        """Close all files. Later calls of `descriptor` raise."""
         with self._lock:
             self._is_closed = True
             self._end()
 
     def excuse(self, path: Path) -> None:
-        """Leave a file out of `check`: the answer already says that it changed."""
+        """Exclude a file from `check`, because the answer already reports that it changed."""
         self._excused.add(path)
 
     def check(self) -> None:
-        """See that no file was written while it was read.
+        """Check that no file was written while it was read.
 
         Raises:
-            SourceChangedError: one was.
+            SourceChangedError: a file was written.
         """
         with self._lock:
             for (path, identity), descriptor in self._descriptors.items():
@@ -128,7 +128,7 @@ class OpenedFiles:
 
 
 def spell_descriptors(text: str) -> str:
-    """A message with the paths of open files in the place of their descriptors."""
+    """Return a message with paths in place of the descriptors of open files."""
     return _NAME.sub(_spelt, text)
 
 
@@ -170,12 +170,12 @@ def _open(name: str, flags: int, holding: int, path: Path) -> int:
             ) from None
         return _open(name, flags, holding, path)
     if descriptor > resource.getrlimit(resource.RLIMIT_NOFILE)[0] * _FREE:
-        _allow_more()  # so that what else opens files in this process is not in want of them
+        _allow_more()  # leaves descriptors for the rest of the process
     return descriptor
 
 
 def _allow_more() -> bool:
-    """Let the process open as many files as its hard limit allows; False where it already may."""
+    """Raise the process's limit of open files to its hard limit. Return false if it is there already."""
     soft, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard_limit == resource.RLIM_INFINITY:
         hard_limit = max(soft, 1 << 20)

@@ -1,4 +1,4 @@
-"""PostgreSQL, by pg8000: rows of a table by their key, and the rows that have changed since a run read them.
+"""PostgreSQL, by pg8000: reads rows of a table by key, and finds rows that have changed since a run read them.
 
 A row's version has the number of the transaction that wrote it (`xmin`). Before a run reads a table, its program asks for the snapshot: the
 number below which all transactions had ended. A row with a lower number existed when the run read it, and is unchanged. Numbers in rows
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pg8000.native import Connection
 
 _EPOCH = 1 << 32
-_FIRST = 3  # numbers of transactions below are PostgreSQL's own, and older than all others
+_FIRST = 3  # smaller transaction numbers are PostgreSQL's own, and older than all others
 _TEXTS = ("string", "char", "varchar")
 # Spark's types (without brackets) in which a column of a type certainly keeps its value.
 _CERTAIN = {
@@ -48,7 +48,7 @@ _ATTACHED = "it lies in a partition that was attached since the run read it"
 
 
 class Postgres:
-    """One database, by the settings of a root."""
+    """One PostgreSQL database, with the settings of a root."""
 
     def __init__(self, settings: RootSettings) -> None:
         try:
@@ -58,7 +58,7 @@ class Postgres:
         self._settings = settings
 
     def rows(self, parts: Sequence[str], asked: RowRequest) -> TableRows:
-        """See the protocol."""
+        """Return rows of a table (`TableStore.rows`)."""
         import pg8000.exceptions
 
         parts = parts[1:]  # the database is the root's
@@ -99,7 +99,7 @@ class Postgres:
 
 
 class _Table(NamedTuple):
-    """A table as the catalog has it: its number, the next transaction's, what was altered since a run, and each column's type."""
+    """A table in the catalog: its number, the next transaction, columns that were altered since a run, and each column's type."""
 
     relation: str
     now: int
@@ -127,7 +127,7 @@ def _rows(connection: Connection, parts: list[str], asked: RowRequest, settings:
 
 
 def _read_by_number(connection: Connection, name: str, values: str, asked: RowRequest, table: _Table) -> list[list[Any]]:
-    """Rows by a key that is one whole number, which stands first in each."""
+    """Return rows by a key that is one whole number, which is the first value of each row."""
     del table
     key = f"t.{_quoted(asked.key)}"
     query = f"SELECT {key}::bigint, {values} FROM {name} t"
@@ -166,7 +166,7 @@ def _read_by_columns(connection: Connection, name: str, values: str, asked: RowR
 
 
 def _cast(column: KeyColumn, kind: str) -> str:
-    """The type as which a key is compared with a column: its own, as far as an index needs that."""
+    """Return the type in which a key is compared with a column. An index needs the column's own type."""
     if kind.rpartition(".")[2] == "citext":
         return kind  # as the catalog writes it
     return _CASTS.get(column.kind, "numeric")
@@ -199,7 +199,7 @@ def _table(connection: Connection, parts: list[str], asked: RowRequest, settings
 
 
 def _list_attached(partitions: Iterable[Sequence[str]], snapshot: str, now: int) -> frozenset[str]:
-    """Partitions (number, parent, version; parents first) that were no part of the table at a snapshot."""
+    """Return partitions that did not belong to the table at a snapshot. `partitions` are number, parent and version, parents first."""
     relations: set[str] = set()
     for number, parent, xmin in partitions:
         if parent in relations or _is_newer(xmin, snapshot, now):
@@ -208,7 +208,7 @@ def _list_attached(partitions: Iterable[Sequence[str]], snapshot: str, now: int)
 
 
 def _describe_change(row: Sequence[Any], asked: RowRequest, table: _Table) -> str | None:
-    """Why a row (key, version, partition, …) is not what the run read; None where it is."""
+    """Return why a row (key, version, partition, …) differs from the row that the run read. None if it does not."""
     if asked.relation is not None and asked.relation != table.relation:
         return _ANEW
     if table.altered:
@@ -219,7 +219,7 @@ def _describe_change(row: Sequence[Any], asked: RowRequest, table: _Table) -> st
 
 
 def _find_obstacle(asked: RowRequest, now: int) -> str | None:
-    """Return the reason why changed rows cannot be determined, or None."""
+    """Return the reason why changed rows cannot be determined. None if they can."""
     if asked.snapshot is None or asked.relation is None:
         return "the run did not ask which transactions had ended"
     if not 0 <= now - int(asked.snapshot) < 1 << 31:
@@ -228,7 +228,7 @@ def _find_obstacle(asked: RowRequest, now: int) -> str | None:
 
 
 def _is_newer(xmin: str, snapshot: str, now: int) -> bool:
-    """Whether a row's version is of a transaction that had not ended at a snapshot."""
+    """Return whether a row was written by a transaction that had not ended at a snapshot."""
     if int(xmin) < _FIRST:
         return False
     number = now - now % _EPOCH + int(xmin)
@@ -236,7 +236,7 @@ def _is_newer(xmin: str, snapshot: str, now: int) -> bool:
 
 
 def _column(name: str, kind: str) -> str:
-    """Return the SQL to read a column: text as the database writes it, and so also values that JDBC returns as text (UUID, JSON, enums)."""
+    """Return SQL that reads a column. Columns that JDBC returns as text (UUID, JSON, enums) are read as the database's text."""
     quoted = f"t.{_quoted(name)}"
     if kind.partition("(")[0] in _TEXTS or kind.startswith(("timestamp", "interval")):
         return f"CASE WHEN {quoted} IS NOT NULL THEN concat({quoted}) END"

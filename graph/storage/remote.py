@@ -1,4 +1,4 @@
-"""All roots of remote storage together: looks, lists and reads, with a cache of ranges by the identity of their file.
+"""All roots of remote storage together: stats, lists and reads, with a cache of ranges by the identity of their file.
 
 One instance serves one process. The cache is limited, and is valid for one state of a file: a replaced file is another file. A root whose
 service did not answer is not asked again for some seconds, so a question about many files waits for it once.
@@ -35,11 +35,11 @@ _STORES = {
     "postgres": "postgres:Postgres",
     "kafka": "topics:Topics",
 }
-_REMEMBERED = 128 << 20  # bytes of ranges
-_TAIL = 64 << 10  # bytes at the end of a file that are read at once: most footers lie there
-_PART = 16 << 20  # bytes of one request
-_AT_ONCE = 4  # requests of one read
-_MOST = 512 << 20  # bytes of one read: nothing but a damaged footer asks for more
+_REMEMBERED = 128 << 20  # bytes of cached ranges
+_TAIL = 64 << 10  # bytes at the end of a file that are read at once, because most footers are there
+_PART = 16 << 20  # bytes per request
+_AT_ONCE = 4  # parallel requests per read
+_MOST = 512 << 20  # bytes per read; only a damaged footer asks for more
 _MOST_LISTED = 200_000  # files of a folder
 _LISTING = 3  # times the seconds of one request that a listing may take
 _AGAIN = 5.0  # seconds until a root that did not answer is asked again
@@ -55,7 +55,6 @@ class Traffic(NamedTuple):
     bytes: int = 0
 
     def since(self, before: Traffic) -> Traffic:
-        """Return the traffic after an earlier state."""
         return Traffic(self.requests - before.requests, self.bytes - before.bytes)
 
 
@@ -77,22 +76,21 @@ class Remote:
 
     @property
     def traffic(self) -> Traffic:
-        """The traffic of this process so far."""
         return self._traffic
 
     def covers(self, uri: str) -> bool:
-        """Whether what a URI names lies below a root."""
+        """Return whether a URI is below a root."""
         try:
             return self._root(address_of(uri)) is not None
         except UnsupportedError:
             return False
 
     def file(self, uri: str) -> RemoteFile | None:
-        """The file of a URI, as it is now; None where there is none.
+        """Return the file of a URI, in its present state. None if there is no file.
 
         Raises:
-            UnsupportedError: it lies below no root.
-            SourceUnavailableError: its store does not say.
+            UnsupportedError: the URI is below no root.
+            SourceUnavailableError: the store does not answer.
         """
         address = self._allowed(uri)
         number = self._number(address)
@@ -102,10 +100,10 @@ class Remote:
         return None if stat is None else RemoteFile(self, uri, address, stat)
 
     def table(self, uri: str) -> StoredTable:
-        """The table, or the partition of a topic, of a URI; nothing is asked yet.
+        """Return the table, or the partition of a topic, of a URI. No request is made yet.
 
         Raises:
-            UnsupportedError: it lies below no root.
+            UnsupportedError: the URI is below no root.
         """
         address, number = self._keyed(uri)
         parts = parts_of(address)
@@ -114,14 +112,14 @@ class Remote:
         return StoredTable(uri, parts, _RemoteDatabase(self, number))
 
     def tables(self, uri: str) -> list[str]:
-        """The URIs of what a dataset is of: the partitions of a topic; a table is one. Raises as `rows` does."""
+        """Return the URIs of the parts of a dataset: the partitions of a topic, or the table itself. Raises as `rows` does."""
         address, number = self._keyed(uri)
         parts = parts_of(address)
         if address.scheme != "kafka" or len(parts) != 1:
             return [uri]
         with self._ask(number):
             self._count(1)
-            store: Any = self._store(number)  # of a root of topics
+            store: Any = self._store(number)  # the root is a broker
             topic, partitions = store.topic(parts[0])
             return [f"{uri.rstrip('/')}/{topic}/{partition}" for partition in range(partitions)]
 
@@ -133,15 +131,15 @@ class Remote:
         return address, number
 
     def rows(self, number: int, parts: Sequence[str], asked: RowRequest) -> TableRows:
-        """Rows of a table of a root. Raises as `file` does."""
+        """Return rows of a table of a root. Raises as `file` does."""
         with self._ask(number):
             self._count(1)
-            store: Any = self._store(number)  # of a root of tables: a TableStore
+            store: Any = self._store(number)  # the root is a database: a TableStore
             rows_found: TableRows = store.rows(parts, asked)
             return rows_found
 
     def files(self, uri: str) -> list[RemoteFile]:
-        """The files below a folder, however deep, by path; their URIs continue this one. Raises as `file` does."""
+        """Return the files below a folder, at any depth, by path. Their URIs begin with this one. Raises as `file` does."""
         remote_files: list[RemoteFile] = []
         base = "/".join([*uri.split("/", 3)[:3], ""])
         address = self._allowed(uri)
@@ -159,10 +157,10 @@ class Remote:
         return sorted((file for file in plain if not file.address.path.endswith("/")), key=lambda file: file.uri)
 
     def read(self, file: RemoteFile, offset: int, length: int) -> bytes:
-        """Bytes of a file that was looked at, no further than to its end.
+        """Return bytes of a file in a known state, up to its end.
 
         Raises:
-            SourceUnavailableError: it was replaced since, or its store does not give them.
+            SourceUnavailableError: the file was replaced, or the store does not return the bytes.
         """
         length = min(length, file.stat.length - offset)
         if length <= 0 or offset < 0:
@@ -200,7 +198,7 @@ class Remote:
         return content
 
     def _allowed(self, uri: str) -> Address:
-        """The place that a URI names, which lies below a root."""
+        """Return the address of a URI, if it is below a root."""
         address = address_of(uri)
         if self._root(address) is None or self._owns(address):
             raise UnsupportedError(f"{uri} is not on a local file system, and lies below no root of remote storage.", hint=_HINT)
@@ -210,20 +208,20 @@ class Remote:
         return self._never is not None and RootSettings(self._never).covers(address)
 
     def place(self, uri: str) -> Place:
-        """The folder of a URI, for what the service itself keeps there.
+        """Return the folder of a URI in which the service itself keeps objects.
 
         Raises:
-            ConfigurationError: it lies below no root, or its storage cannot be written so.
+            ConfigurationError: the URI is below no root, or the service cannot write there.
         """
         place = self.folder(uri)
         self._never = address_of(uri)
         return place
 
     def folder(self, uri: str) -> Place:
-        """The folder of a URI, whose objects the service reads whole.
+        """Return the folder of a URI whose objects the service reads completely.
 
         Raises:
-            ConfigurationError: it lies below no root, or its storage is no object store.
+            ConfigurationError: the URI is below no root, or the storage is not an object store.
         """
         from headwater.graph.storage.object_folder import Place
 
@@ -267,7 +265,7 @@ class Remote:
 
 
 class _RemoteDatabase:
-    """One database, asked by way of all roots."""
+    """One database, reached through its root."""
 
     def __init__(self, remote: Remote, number: int) -> None:
         self._remote = remote
@@ -278,7 +276,7 @@ class _RemoteDatabase:
 
 
 class _Asking:
-    """While a root is asked: not at all where it was silent a moment ago."""
+    """A request to a root. It is refused if the root did not answer a moment ago."""
 
     def __init__(self, silent: dict[int, tuple[float, SourceUnavailableError]], number: int) -> None:
         self._silent = silent
@@ -295,7 +293,6 @@ class _Asking:
 
 
 def _above(path: str) -> Iterable[str]:
-    """The folders above a path."""
     while path:
         path = path.rpartition("/")[0]
         yield path

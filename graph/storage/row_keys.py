@@ -27,23 +27,23 @@ _TEXTS = ("text", "char")
 _DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:\+00)?")
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - of times without a zone, and of those that are in UTC by agreement
-_FIRST_YEAR = 1600  # before, calendars differ
+_FIRST_YEAR = 1600  # calendars differ before this year
 _LONG = 18  # digits that fit in eight bytes
 _MOST_COLUMNS = 16
 
 
 class KeyColumn(NamedTuple):
-    """A column of a key, and the rule by which its values differ."""
+    """A column of a key, and the rule that distinguishes its values."""
 
     name: str
     kind: str
 
 
 def key_columns(stated: str) -> tuple[KeyColumn, ...]:
-    """The columns of a key, from the option of a manifest: JSON, a name and a kind each.
+    """Parse the columns of a key from the option of a manifest: JSON, with a name and a kind each.
 
     Raises:
-        UnsupportedError: it is not that.
+        UnsupportedError: the text has another form.
     """
     try:
         columns = tuple(KeyColumn(str(name), str(kind)) for name, kind in json.loads(stated))
@@ -56,12 +56,12 @@ def key_columns(stated: str) -> tuple[KeyColumn, ...]:
 
 
 def position_of(key: bytes) -> int:
-    """The number of the row of a key: no greater than every reader of JSON takes as it is."""
+    """Return the number of the row with a key. It has 53 bits, so every reader of JSON reads it exactly."""
     return int.from_bytes(hashlib.sha256(key).digest()[:8]) >> 11
 
 
 def key_of(columns: Sequence[KeyColumn], texts: Sequence[str | None]) -> bytes | None:
-    """The bytes of a key, from its values in PostgreSQL's words (ISO dates, times in UTC); None: it is one that no run records."""
+    """Return the bytes of a key, from its values in PostgreSQL's notation (ISO dates, times in UTC). None if no run records such a key."""
     try:
         return b"".join(_packed(column.kind, text) for column, text in zip(columns, texts, strict=True))
     except (ValueError, TypeError, OverflowError, decimal.DecimalException):
@@ -69,7 +69,7 @@ def key_of(columns: Sequence[KeyColumn], texts: Sequence[str | None]) -> bytes |
 
 
 def texts_of(columns: Sequence[KeyColumn], key: bytes) -> list[str] | None:
-    """The inverse: the values of a key in such words; None where the bytes are no key. Zeros may follow them."""
+    """Return the values of a key in PostgreSQL's notation. None if the bytes are not a key. Zeros may follow them."""
     texts, position = [], 0
     try:
         for _, kind in columns:
@@ -86,7 +86,7 @@ def texts_of(columns: Sequence[KeyColumn], key: bytes) -> list[str] | None:
 
 
 def without_padding(columns: Sequence[KeyColumn], key: bytes) -> bytes | None:
-    """A key without the zeros that may follow it; None where it is none."""
+    """Return a key without trailing zeros. None if the bytes are not a key."""
     texts = texts_of(columns, key)
     whole = None if texts is None else key_of(columns, texts)
     return whole if whole is not None and key.startswith(whole) and not any(key[len(whole) :]) else None

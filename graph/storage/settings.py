@@ -46,7 +46,7 @@ _HOST_AND_PORT = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"
 
 @dataclass(frozen=True, slots=True)
 class RootSettings:
-    """One root. `options` hold secrets: they are never shown."""
+    """The settings of one root. `options` contain secrets, and are never shown."""
 
     address: Address
     seconds: float = _SECONDS
@@ -54,11 +54,11 @@ class RootSettings:
 
     @property
     def url(self) -> str:
-        """The root as users see it."""
+        """Return the URL of the root for users."""
         return f"{self.address.scheme}://{self.address.authority}/{self.address.path}".rstrip("/")
 
     def covers(self, address: Address) -> bool:
-        """Whether a place is the root or lies below it."""
+        """Return whether an address is the root or is below it."""
         own_address = self.address
         if own_address.scheme in KEYED:
             return is_below(address, own_address)
@@ -68,10 +68,10 @@ class RootSettings:
 
 
 def read_roots(path: Path) -> tuple[RootSettings, ...]:
-    """The roots that a file states.
+    """Read the roots in a file.
 
     Raises:
-        ConfigurationError: it cannot be read, or states what is not understood. What it states is never part of the message.
+        ConfigurationError: the file cannot be read, or has an unknown setting. The message contains no value of the file.
     """
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
 """Requests for records of tables and partitions of topics by key, and the answers.
 
-Used by `graph/files/formats`, through a root of `settings`. The database says whether a row has changed since a run read it. If it cannot,
-the answer says so, and nothing is assumed.
+`graph/files/formats` uses them, through a root of `settings`. The database determines whether a row has changed since a run read it. If it
+cannot, the answer reports that, and nothing is assumed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from headwater.graph.storage.row_keys import KeyColumn
 
-Recorded = Callable[[Collection[int]], Mapping[int, bytes | None]]  # the keys of numbers that are known; None: two keys have the number
+Recorded = Callable[[Collection[int]], Mapping[int, bytes | None]]  # returns the recorded keys of numbers; None: two keys have the number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class RowRequest:
     """A request for rows of a table: rows with some keys, or all (None), at most `most`. `columns` are name and Spark's type.
 
     `snapshot` and `relation` are the database's state before a run read the table, from which it determines later changes. If the key is
-    not a single integer, `key_columns` are its columns, and `recorded` has the keys behind the numbers in `keys`.
+    not a single integer, `key_columns` are its columns, and `recorded` has the keys for the numbers in `keys`.
     """
 
     key: str
@@ -34,13 +34,13 @@ class RowRequest:
 
     @property
     def key_names(self) -> list[str]:
-        """The columns of the key."""
+        """Return the names of the key's columns."""
         return [column.name for column in self.key_columns] or [self.key]
 
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """The current rows: a list of each column's values by key. `changed` has reasons why rows, by key, are not what the run read.
+    """The present rows: a list of each column's values by key. `changed` has reasons why rows, by key, differ from what the run read.
 
     `unknown` is the reason why changed rows cannot be determined, or None. For columns in `uncertain`, Spark may have read other values.
     """
@@ -56,10 +56,10 @@ class TableStore(Protocol):
     """One database, or the brokers of topics."""
 
     def rows(self, parts: Sequence[str], asked: RowRequest) -> TableRows:
-        """Rows of a table, named by database, schema and table, or of a topic, by its name, id and partition.
+        """Return rows of a table (database, schema, table) or of a topic (name, id, partition).
 
         Raises:
-            SourceUnavailableError: the database does not give them, or not in time.
+            SourceUnavailableError: the database does not return them, or not in time.
         """
         ...
 
@@ -72,11 +72,10 @@ class StoredTable:
     parts: Sequence[str]
     store: TableStore
     doubts: dict[int, str] = field(default_factory=dict)
-    recorded: Recorded | None = None  # what numbers stand for, as far as runs have recorded it
+    recorded: Recorded | None = None  # the keys of numbers, as far as runs have recorded them
 
     @property
     def name(self) -> str:
-        """Its last part."""
         return self.parts[-1]
 
     @property
@@ -85,14 +84,14 @@ class StoredTable:
 
     @property
     def scan(self) -> str:
-        """DuckDB does not read it."""
+        """Return the URI. DuckDB does not read it."""
         return self.uri
 
     @property
     def name_in_answers(self) -> str:
-        """Likewise."""
+        """Return the URI. DuckDB does not read it."""
         return self.uri
 
     def content(self) -> bytes:
-        """Return no bytes: a table has none."""
+        """Raise an error, because a table has no bytes."""
         raise OSError(f"{self.uri} is a table, and no file")

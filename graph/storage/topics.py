@@ -1,4 +1,4 @@
-"""Kafka, by confluent-kafka: records of a partition by their offset, while the topic contains them.
+"""Kafka, by confluent-kafka: reads records of a partition by offset, while the topic contains them.
 
 A record never changes. Its topic may be deleted and created again, and then has another id. Retention deletes old records, and compaction
 deletes overwritten records. Nothing is committed, and no group is joined. Errors of librdkafka are reported by their code only, because
@@ -22,7 +22,7 @@ from headwater.graph.storage.tables import RowRequest, TableRows
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
-_NEAR = 1_000  # offsets that are read on the way to the next one, rather than asked for anew
+_NEAR = 1_000  # a smaller gap between two offsets is read through, without a new request
 _AT_ONCE = 500
 _ANEW = "its topic was made anew since the run read it"
 _OPTIONS = {
@@ -39,7 +39,7 @@ _SILENT.propagate = False
 
 
 class Topics:
-    """The topics of some brokers, by the settings of a root."""
+    """The topics of a Kafka cluster, with the settings of a root."""
 
     def __init__(self, settings: RootSettings) -> None:
         try:
@@ -49,13 +49,13 @@ class Topics:
         self._settings = settings
 
     def topic(self, name: str) -> tuple[str, int]:
-        """The id of a topic, and how many partitions it has."""
+        """Return the id of a topic, and its number of partitions."""
         from confluent_kafka import KafkaException, TopicCollection
         from confluent_kafka.admin import AdminClient
 
         seconds = self._settings.seconds
         with self._faults():
-            admin = AdminClient(self._configuration(), logger=_SILENT)  # what it is asked ends with it
+            admin = AdminClient(self._configuration(), logger=_SILENT)  # its requests end with it
             futures = admin.describe_topics(TopicCollection([name]), request_timeout=seconds)
             try:
                 description = futures[name].result(seconds + 1)
@@ -66,7 +66,7 @@ class Topics:
             return _id(description.topic_id), len(description.partitions)
 
     def rows(self, parts: Sequence[str], asked: RowRequest) -> TableRows:
-        """See the protocol."""
+        """Return records of a topic (`TableStore.rows`)."""
         from confluent_kafka import Consumer, TopicPartition
 
         topic, partition = parts[0], int(parts[2])
@@ -95,7 +95,7 @@ class Topics:
         return TableRows([_offset(message) for message in messages], values, {}, None, frozenset(uncertain))
 
     def _messages(self, consumer: Consumer, topic: str, partition: int, offsets: Sequence[int]) -> list[Message]:
-        """The records of some offsets, ascending, that are there."""
+        """Return the existing records with some offsets (ascending)."""
         from confluent_kafka import TopicPartition
 
         messages: dict[int, Message] = {}
@@ -112,7 +112,7 @@ class Topics:
         return [messages[offset] for offset in sorted(messages)]
 
     def _from(self, consumer: Consumer, last: int) -> Iterator[Message]:
-        """Records from where the consumer stands to an offset, or the end of the partition."""
+        """Yield records from the consumer's position up to an offset, or to the end of the partition."""
         from confluent_kafka import KafkaException
 
         heard_at = time.monotonic()
@@ -157,7 +157,7 @@ class Topics:
 
 _READING = {
     "group.id": "headwater", "enable.auto.commit": False, "enable.auto.offset.store": False, "auto.offset.reset": "error",
-    "enable.partition.eof": True, "isolation.level": "read_uncommitted",  # an offset is an offset, whoever may see it
+    "enable.partition.eof": True, "isolation.level": "read_uncommitted",  # offsets include uncommitted records
 }  # fmt: skip
 _CERTAIN = ("topic", "partition", "offset")
 
@@ -169,7 +169,7 @@ def _offset(message: Message) -> int:
 
 
 def _id(given: Any) -> str:
-    """The id of a topic as Kafka writes it: 128 bits in base64, as URLs have it."""
+    """Return the id of a topic as Kafka writes it: 128 bits in URL-safe base64."""
     from base64 import urlsafe_b64encode
 
     halves = (given.get_most_significant_bits(), given.get_least_significant_bits())
@@ -177,7 +177,7 @@ def _id(given: Any) -> str:
 
 
 def _value(message: Message, column: str) -> Any:
-    """A column as Spark's source of Kafka has it; bytes as text where they are UTF-8."""
+    """Return a column as Spark's Kafka source has it. Bytes are text if they are UTF-8."""
     kind, milliseconds = message.timestamp()
     match column:
         case "key" | "value":

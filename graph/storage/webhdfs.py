@@ -21,15 +21,15 @@ from headwater.graph.storage.protocol import Stat, Store, unavailable
 from headwater.graph.storage.settings import RootSettings
 
 _API = "/webhdfs/v1"
-_PORTS = {"http": 9870, "https": 9871}  # of a name node that names none
+_PORTS = {"http": 9870, "https": 9871}  # default ports of a name node
 _PAGE = 1000
-_ANSWER = 256 << 20  # bytes of an answer that is no file: the list of a folder has some 300 for each
+_ANSWER = 256 << 20  # bytes of an answer that is no file; a list of a folder takes about 300 bytes per file
 _CHUNK = 1 << 20
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class WebHdfs(Store):
-    """A file system, by its name node or gateway."""
+    """An HDFS file system, by its name node or gateway."""
 
     def __init__(self, settings: RootSettings) -> None:
         self._settings = settings
@@ -57,7 +57,7 @@ class WebHdfs(Store):
             for status in self._listed(folder):
                 name = str(status.get("pathSuffix", ""))
                 if not name and folder == path:
-                    return  # a file, and no folder
+                    return  # the path is a file
                 if not name or "/" in name or name in (".", ".."):
                     raise unavailable(self._settings.url, "its name node lists a name that is none")
                 inner_path = f"{folder}/{name}" if folder else name
@@ -110,14 +110,14 @@ class WebHdfs(Store):
             except ValueError:
                 document = None
             if answer.status_code == 404 and _is_absence(document):
-                return None  # what else answers so, a gateway that is not set up, says nothing of the file
+                return None  # any other 404, such as from a gateway that is not set up, says nothing about the file
             self._check(answer)
         if not isinstance(document, dict):
             raise unavailable(self._settings.url, "its name node did not answer as WebHDFS does")
         return document
 
     def _check(self, answer: requests.Response) -> None:
-        """Check that a response is a valid answer. Its content is never part of the message, because it may contain anything."""
+        """Check that a response is valid. Its content is never part of the message, because it may contain anything."""
         code = answer.status_code
         if code in (401, 403):
             raise unavailable(self._settings.url, "HDFS denied it")
@@ -130,7 +130,7 @@ class WebHdfs(Store):
         return f"{self._scheme}://{self._node}{_API}/{quote(path)}"
 
     def _allowed(self, location: str) -> str:
-        """A place that the name node sends the service to, if the settings allow it."""
+        """Return the location of a redirect, if the settings allow it."""
         try:
             parts = urlsplit(location)
             where = f"{(parts.hostname or '').lower()}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
@@ -146,22 +146,22 @@ class WebHdfs(Store):
         return location
 
     def _send(self, url: str, given: Mapping[str, str], auth: tuple[str, str] | None, until: float) -> requests.Response:
-        """The answer to one request, which follows nothing and takes nothing from the environment; its body is not read yet."""
+        """Send one request, and return the response before its body is read. No redirect, proxy or `.netrc` is used."""
         remaining = max(0.01, until - time.monotonic())
         try:
             with requests.Session() as session:
-                session.trust_env = False  # no proxy, and no password of a .netrc
+                session.trust_env = False  # use no proxy and no password from a .netrc
                 return session.get(
                     url, params=dict(given), auth=auth, timeout=remaining, allow_redirects=False, stream=True, verify=self._verify,
                     headers={"Accept-Encoding": "identity"},
                 )  # fmt: skip
         except requests.RequestException as error:
             raise self._silent(error) from None
-        except ValueError:  # a redirect that is not followed is parsed, too
+        except ValueError:  # requests parses a redirect even if it is not followed
             raise unavailable(self._settings.url, "its name node sends to what is no address of a data node") from None
 
     def _body(self, answer: requests.Response, most: int, until: float) -> bytes:
-        """The bytes of an answer, no more than `most`, in time."""
+        """Return the body of a response, at most `most` bytes, in time."""
         parts: list[bytes] = []
         size = 0
         try:
@@ -192,7 +192,7 @@ def _stat(status: Mapping[str, Any]) -> Stat:
 
 
 def _matches(where: str, pattern: str) -> bool:
-    """Whether a host and port are those of a pattern, whose `*` stands for some letters within one part of the host."""
+    """Return whether host and port match a pattern. `*` stands for some characters within one part of the host."""
     host, _, port = where.rpartition(":")
     stated_host, _, stated_port = pattern.rpartition(":")
     parts, stated_parts = host.split("."), stated_host.split(".")

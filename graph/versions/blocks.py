@@ -1,7 +1,7 @@
-"""The blocks of a dataset: what each completed run wrote there, numbered in the order of commits.
+"""The blocks of a dataset: the data that each completed run wrote there, numbered in the order of commits.
 
-A block is *base* if it replaces the dataset and *delta* if it adds to it or changes it. Pure reading: the numbers follow from the versions
-that the graph knows, so a rebuilt graph gives the same ones. A run that never completed wrote no block.
+A block is *base* if it replaces the dataset and *delta* if it adds to it or changes it. The numbers follow from the versions in the graph,
+so a rebuilt graph has the same numbers. A run that never completed wrote no block. This module only reads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.stores.write_times import WRITTEN_AT, with_ends
 
-MOST_BLOCKS = 20_000  # of one dataset
+MOST_BLOCKS = 20_000  # blocks of one dataset
 UNDONE = "undone"  # the tag of a version that a compaction wrote and that was undone
 _PAGE = 1_000
 

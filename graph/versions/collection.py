@@ -1,7 +1,7 @@
-"""Decides which blocks of a dataset may be dropped: their files are not needed by anything that is kept.
+"""Decides which blocks of a dataset may be deleted, because no kept data needs their files.
 
 A block is collectable if a later base replaced it, every consumer has read it, no legal hold covers it, and no trace of kept data needs its
-values. Anything that is not known for certain keeps a block. Pure reading: `plan_collection` deletes nothing.
+values. If anything is uncertain, the block is kept. This module only reads: `plan_collection` deletes nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHOWN = 3  # names in a reason
 
 @dataclass(frozen=True, slots=True)
 class BlockFiles:
-    """The writes of a block by captured runs, and the files that they wrote. `unknown` is the reason why the files are not known."""
+    """The writes of a block by captured runs, and the files that they wrote. `unknown` is the reason if the files are unknown."""
 
     writes: Sequence[Write] = ()
     files: Sequence[FileBlock] = ()
@@ -34,7 +34,7 @@ class BlockFiles:
 
 @dataclass(frozen=True, slots=True)
 class BlockVerdict:
-    """A block, the reasons to keep it, and those of its files that are at the dataset's path as they were written.
+    """A block, the reasons to keep it, and its files that are still unchanged at the dataset's path.
 
     Without reasons, the block is collectable.
     """
@@ -45,7 +45,7 @@ class BlockVerdict:
 
     @property
     def is_collectable(self) -> bool:
-        """Whether the files of the block may be dropped. A block without files has nothing to drop."""
+        """Return whether the files of the block may be deleted. A block without files has nothing to delete."""
         return not self.reasons and bool(self.files)
 
 
@@ -59,24 +59,22 @@ class CollectionPlan:
 
     @property
     def collectable(self) -> list[BlockVerdict]:
-        """The blocks whose files may be dropped."""
         return [verdict for verdict in self.verdicts if verdict.is_collectable]
 
     @property
     def files(self) -> list[FileBlock]:
-        """The files that may be dropped."""
         return [file for verdict in self.collectable for file in verdict.files]
 
 
 async def plan_collection(
     graph: GraphStore, records: AssociationStore, tenant: str, dataset: str, path: str, *, keep: int = 1
 ) -> CollectionPlan:
-    """Return the verdict on each block of a dataset that lies in a local folder. The last `keep` versions stay whole.
+    """Return the verdict on each block of a dataset in a local folder. The last `keep` versions stay complete.
 
     Raises:
         NotFoundError: there is no such dataset.
         InvalidQueryError: `keep` is less than 1.
-        UnsupportedError: the dataset has too many consumers, or the current version is not there as it was written.
+        UnsupportedError: the dataset has too many consumers, or files of the present version are missing or changed.
     """
     if keep < 1:
         raise InvalidQueryError("At least the current version is kept.", field="keep", hint="Use 1 or more.")
@@ -90,7 +88,7 @@ async def plan_collection(
 
 
 def kept_since(blocks: Sequence[Block], keep: int) -> int:
-    """Return the sequence of the first block that one of the last `keep` versions needs: the last base at or before the first of them."""
+    """Return the sequence of the first block that the last `keep` versions need: the last base at or before the first of them."""
     first = max(len(blocks) - keep + 1, 1)
     return max((block.sequence for block in blocks[:first] if block.mode is BlockMode.BASE), default=1)
 
@@ -124,7 +122,7 @@ def name_jobs(jobs: Sequence[str]) -> str:
 
 
 async def find_holds(graph: GraphStore, tenant: str, dataset: str, versions: Sequence[str]) -> Mapping[str, str]:
-    """Return the reasons of legal holds by version. A hold may be on the version, on the dataset, or on what contains the dataset."""
+    """Return the reasons of legal holds by version. A hold may be on the version, on the dataset, or on a container of the dataset."""
     above = (await graph.ancestors(tenant, [dataset])).get(dataset, [])
     nodes = [*above, *await graph.get(tenant, [dataset, *versions])]
     own = {dataset, *(node.id for node in above)}
@@ -178,7 +176,7 @@ def _reasons(
 
 
 def list_block_files(records: AssociationStore, tenant: str, dataset: str, blocks: Sequence[Block]) -> Mapping[int, BlockFiles]:
-    """Return what the captures say of the files of each block, by its sequence."""
+    """Return the files of each block according to the captures, by the block's sequence."""
     writes: dict[str, list[Write]] = {}
     for write in records.catalog.versions.writes(tenant, dataset):
         writes.setdefault(node_id(NodeKind.RUN, write.run), []).append(write)
@@ -194,7 +192,7 @@ def list_block_files(records: AssociationStore, tenant: str, dataset: str, block
 
 
 def is_present(look: Look, file: FileBlock) -> bool:
-    """Whether a file is still at its path and unchanged."""
+    """Return whether a file still exists and has not changed since it was written."""
     try:
         return look.block(file.path)[1:] == file[1:]
     except (UnsupportedError, OSError):
@@ -202,7 +200,7 @@ def is_present(look: Look, file: FileBlock) -> bool:
 
 
 def _check_current(look: Look, dataset: str, kept: Collection[BlockFiles]) -> None:
-    """Check that the kept versions are there. Data that a lost version replaced must stay."""
+    """Check that the kept versions are complete. If present data is lost, the data that it replaced must be kept."""
     for of_block in kept:
         if (lost := next((file for file in of_block.files if not is_present(look, file)), None)) is not None:
             _, (_, name) = parse_id(dataset)

@@ -1,10 +1,7 @@
 """The consumers of a dataset: each job that reads it, its cursor, and the blocks that it has not read.
 
 The cursor of a job is the highest sequence that one of its completed runs has read. Captured runs name the files that they read. For other
-runs the cursor is inferred from the start time, and `is_inferred` is true.
-
-A block that a compaction wrote has no new records, so it is never unread. A consumer that read it has read the merged blocks as well.
-The jobs that compact a dataset are no consumers of it.
+runs the cursor is inferred from the start time, and the answer reports that.
 """
 
 from __future__ import annotations
@@ -20,13 +17,13 @@ from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.versions.blocks import Block, BlockMode, list_blocks
 
 MOST_CONSUMERS = 1_000  # jobs that an answer lists
-RUNNING_DAYS = 7  # a run without an end that began before counts as lost
-_RUNS = 10  # of a job, the latest, that are looked at
+RUNNING_DAYS = 7  # days; an older run without an end counts as lost
+_RUNS = 10  # latest runs of a job that are read
 _ENDED = ("COMPLETE", "FAIL", "ABORT")
 
 
 class ConsumptionMode(StrEnum):
-    """A job reads all blocks that make up the dataset, or the blocks after its cursor."""
+    """Whether a job reads all blocks that make up the dataset, or the blocks after its cursor."""
 
     ALL = "all"
     NEW = "new"
@@ -35,7 +32,7 @@ class ConsumptionMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConsumedInput:
-    """A job's use of one dataset. `cursor` is None if no run among the latest completed."""
+    """A job's use of one dataset. Without a completed run among the latest, `cursor` is None."""
 
     job: str
     run: str | None
@@ -46,13 +43,13 @@ class ConsumedInput:
 
     @property
     def unread_rows(self) -> int | None:
-        """Rows of the unread blocks together; None if one of them has no known row count."""
+        """Return the number of rows in the unread blocks. None if one of them has no known row count."""
         rows = [block.rows for block in self.unread if block.rows is not None]
         return sum(rows) if len(rows) == len(self.unread) else None
 
     @property
     def unread_since(self) -> str | None:
-        """When the first unread block was written."""
+        """Return the time when the first unread block was written."""
         return self.unread[0].written_at if self.unread else None
 
 
@@ -72,7 +69,7 @@ async def list_consumers(graph: GraphStore, tenant: str, dataset: str) -> list[C
 
     Raises:
         NotFoundError: there is no such dataset.
-        InvalidQueryError: the id is not a dataset's, or the dataset has too many versions.
+        InvalidQueryError: the id does not belong to a dataset, or the dataset has too many versions.
     """
     blocks = await list_blocks(graph, tenant, dataset)
     readers = await graph.neighbours(tenant, [dataset], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.READS])
@@ -108,7 +105,6 @@ async def _compacting_jobs(graph: GraphStore, tenant: str, blocks: Sequence[Bloc
 
 
 async def _versions_by_file(graph: GraphStore, tenant: str, dataset: str, runs: Sequence[str]) -> Mapping[str, set[str]]:
-    """The versions of the dataset whose files each run read."""
     if not runs:
         return {}
     own = (NodeKind.VERSION, *parse_id(dataset)[1])
@@ -121,14 +117,14 @@ async def _versions_by_file(graph: GraphStore, tenant: str, dataset: str, runs: 
 
 
 class _History:
-    """The blocks of a dataset, prepared for questions about many runs. A question costs no walk over all blocks."""
+    """The blocks of a dataset, indexed for queries about many runs, so that no query reads all blocks."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._times = [block.written_at for block in blocks]
         self._by_version = {block.version: block.sequence for block in blocks}
         self._by_run = {block.run: block.sequence for block in blocks}
         self._by_snapshot: dict[str, set[int]] = {}
-        self._base_before = [1]  # where the dataset begins after the first n blocks
+        self._base_before = [1]  # first block of the dataset after n blocks
         self._merged: dict[int, range] = {}
         for block in blocks:
             is_base = block.mode is BlockMode.BASE and not block.merges
@@ -139,7 +135,7 @@ class _History:
                 self._by_snapshot.setdefault(block.snapshot, set()).add(block.sequence)
 
     def reading(self, run: Node, dataset: str, versions: Collection[str]) -> _Reading | None:
-        """Return the blocks that a run read; None if it is not known to have read any. `versions` are known from its files."""
+        """Return the blocks that a run read. None if it is not known to have read any. `versions` are known from its files."""
         stated = run.properties.get(f"input:{dataset}")
         if not versions and stated is None:
             return None
@@ -169,7 +165,6 @@ class _History:
 
 
 def _consumer(job: str, readings: Sequence[_Reading], blocks: Sequence[Block]) -> ConsumedInput:
-    """A job by the readings of its runs, the latest first."""
     if not readings:
         return ConsumedInput(job, None, ConsumptionMode.UNKNOWN, None, is_inferred=False, unread=())
     furthest = max(readings, key=lambda reading: reading.last)
@@ -179,9 +174,9 @@ def _consumer(job: str, readings: Sequence[_Reading], blocks: Sequence[Block]) -
 
 
 def _mode(readings: Sequence[_Reading]) -> ConsumptionMode:
-    """`new` if the latest run left out every block that the runs before had read, and `all` if it left out nothing.
+    """Return `new` if the latest run read no block that earlier runs had read, and `all` if it read all blocks.
 
-    Both are true of a dataset whose base was just replaced; then the runs before decide.
+    Both hold for a dataset whose base was just replaced. Then the earlier runs decide.
     """
     for place, latest in enumerate(readings):
         current, read = set(latest.current), set(latest.sequences)

@@ -1,8 +1,8 @@
 """Decides whether a trace of kept data may need the values of a block's files.
 
-A trace follows recorded associations and needs no file for them. A trace reads values of a file if it ends there, and if a run that read
-the file combined records (a group, a join, a window). Text formats are also read to count
-their records. A capture is live if files that it wrote are still there, or if a live capture read them.
+A trace follows recorded associations and needs no file for them. It reads values of a file if the trace ends there, and if a run that read
+the file combined records (a group, a join, a window): the witness of such a row is found by values. Text formats are also read to count
+their records. A capture is live if files that it wrote still exist, or if a live capture read them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from headwater.graph.associations.behaviours import Behaviour
 from headwater.graph.files.formats import get_format
 from headwater.graph.records import AssociationStore, FileBlock, Look
 
-_MOST = 2_000  # captures that are looked at for one plan; beyond, everything counts as needed
+_MOST = 2_000  # captures that are read for one plan; beyond this, everything counts as needed
 _ROW_BY_ROW = frozenset({
     Behaviour.SOURCE, Behaviour.CONSTANT, Behaviour.PASSES, Behaviour.FILTER, Behaviour.DEFINES, Behaviour.BRANCHES, Behaviour.UNION,
 })  # fmt: skip
 
 
 class NeededValues:
-    """Answers for the blocks of one plan. Captures are looked at once."""
+    """Decides for the blocks of one plan. Each capture is read once."""
 
     def __init__(self, records: AssociationStore, tenant: str, look: Look) -> None:
         self._records = records
@@ -31,7 +31,7 @@ class NeededValues:
         self._live: dict[str, bool] = {}
 
     def reason(self, files: Sequence[FileBlock], writers: Sequence[str]) -> str | None:
-        """Return why a trace of kept data may need the values of these files, or None."""
+        """Return why a trace of kept data may need the values of these files. None if it does not."""
         readers = {capture for captures in self._records.catalog.readers(self._tenant, files).values() for capture in captures}
         live = sorted(capture for capture in readers - set(writers) if self._is_live(capture))
         if not live:
@@ -45,7 +45,7 @@ class NeededValues:
         return None
 
     def _is_numbered(self, manifest: Manifest, files: Sequence[FileBlock]) -> bool:
-        """Whether the records of these files were counted without reading the files."""
+        """Return whether a capture can number the records of these files without reading the files."""
         paths = {file.path for file in files}
         read = self._records.source_files(self._tenant, manifest)
         return all(
@@ -73,7 +73,7 @@ class NeededValues:
         return False
 
     def _has_output(self, capture: str) -> bool:
-        """Whether something that a capture wrote is still there. What cannot be looked at counts as there."""
+        """Return whether an output of a capture still exists. An output that cannot be checked counts as existing."""
         written = self._records.catalog.written_by(self._tenant, capture)
         if not written:
             manifest = self._records.brief(self._tenant, capture)
@@ -90,7 +90,6 @@ class NeededValues:
 
 
 def _is_row_by_row(manifest: Manifest) -> bool:
-    """Whether each output row comes from one input row, and the capture recorded which."""
     return (
         manifest.status == "complete"
         and not manifest.problems

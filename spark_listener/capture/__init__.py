@@ -1,4 +1,4 @@
-"""Record capture and its events: installs the Java side, and reads its queue."""
+"""The bridge to capture in the JVM: installs the Java classes, and reads their events."""
 
 from headwater.spark_listener.capture.bridge import Bridge
 

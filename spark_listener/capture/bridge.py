@@ -1,7 +1,7 @@
-"""The bridge to our classes in the JVM of the user's application: installs them, and returns their events.
+"""The bridge to Headwater's classes in the JVM of the user's application: installs them, and returns their events.
 
-Only the listener's daemon thread drains it. Python is never called for a task or a row; installing costs the program's thread a few py4j
-calls. It never raises into a query: a fault there stays in the JVM and becomes an event.
+Only the listener's daemon thread reads events. Python is never called for a task or a row; installing costs the program's thread a few py4j
+calls. A fault in the JVM becomes an event, and never an exception in a query.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ PLAIN = "headwater.plain."  # the package for every Spark
 
 
 class Bridge:
-    """The bridge of a SparkContext. Made by `install`.
+    """The bridge of a SparkContext. Made by `install` or `listen`.
 
-    `spark_seconds` is the time in which these calls made Spark create objects that the program needs anyway: file systems, session state.
+    `spark_seconds` is the time that Spark took in these calls to create objects that the program needs anyway: file systems, session state.
     """
 
     def __init__(self, java: Any, context: Any, *, records: bool, spark_seconds: float = 0.0) -> None:
@@ -51,7 +51,7 @@ class Bridge:
         keys: Mapping[str, str] = MappingProxyType({}),
         look: float = 2.0,
     ) -> Bridge:
-        """Install into a session and its context: `listen`, then `adopt`."""
+        """Listen to a session's context, and capture the session's queries (`listen`, then `adopt`)."""
         bridge = cls.listen(
             spark.sparkContext,
             mode=mode,
@@ -81,10 +81,10 @@ class Bridge:
         """Listen to a context, which need not have a session.
 
         `segments` is a path or Hadoop URI that driver and executors reach; each capture makes a folder there. `budget` is the number of
-        seconds that a trace may take to find the records of a group again. The job writes the records if a trace would take longer, if the
-        source is neither on a local disk nor below a `readable` URI, or if it is in an `overwritten` folder. `keys` are key columns of
+        seconds that a trace may take to compute the records of a group again. The job writes the records if a trace would take longer, if
+        the source is neither on a local disk nor below a `readable` URI, or if it is in an `overwritten` folder. `keys` are key columns of
         tables (as the program names them) without a primary key in the database. `look` is the number of seconds that a query waits for the
-        answer of a database or broker about a table or topic; 0: none is asked.
+        answer of a database or broker about a table or topic. If it is 0, none is asked.
 
         Raises:
             CaptureUnavailableError: capture cannot be installed in this JVM; the message says why.
@@ -132,7 +132,6 @@ class Bridge:
         return cls(java, context, records=records, spark_seconds=spark_seconds)
 
     def adopt(self, spark: Any) -> None:
-        """Capture the queries of a new or cloned session of the same context, and rewrite them if records are captured."""
         if not self._in_executors:
             self._in_executors = True
             java_context(self._context).sc().addJar(str(jar_for(str(self._context.version))))
@@ -144,77 +143,77 @@ class Bridge:
         self._java.adopt(session)
 
     def checkpoint(self, frame: Any) -> Any | None:
-        """The replacement for a JVM frame in a checkpoint: an object with `frame()`, which may be null, and `made(frame)`; or None."""
+        """Return the replacement for a JVM frame in a checkpoint. None if there is none.
+
+        It has `frame()`, which may be null, and `made(frame)`.
+        """
         return self._java.checkpoint(frame)
 
     def handed_over(self, frame: Any) -> Any | None:
-        """The replacement for the RDD of a JVM frame (`FrameHandover.java`), or None."""
+        """Return the replacement for the RDD of a JVM frame (`HandedOver.java`). None if there is none."""
         return self._java.handedOver(frame)
 
     def parts(self, handed: Any, base: int, capture: str) -> str:
-        """The recording of a frame that was handed over, as JSON (`HandedParts.java`)."""
+        """Return the recording of a frame that became an RDD, as JSON (`HandedParts.java`)."""
         return str(self._java.parts(handed, base, capture))
 
     def recorded(self, frame: Any, pairs: Any, top: int, operators: Sequence[int]) -> Any | None:
-        """The JVM frame of `pairs` of a row and its references, in place of a frame of the rows; None without one."""
+        """Return a JVM frame made of `pairs` of a row and its references, in place of a frame of the rows. None if there is none."""
         return self._java.recorded(frame, pairs, top, operators)
 
     def described(self, plan: Any) -> dict[str, Any]:
-        """The description of a JVM plan, as in the end of a query."""
+        """Return the description of a JVM plan, in the form of the event at the end of a query."""
         description: dict[str, Any] = json.loads(self._java.described(plan))
         return description
 
     def files_read(self, rdd: Any, lines: bool) -> dict[str, Any]:  # the JVM passes them in this way
-        """The files and splits that a JVM RDD reads, as `lines` or otherwise (`HadoopFiles.java`)."""
+        """Return the files and splits that a JVM RDD reads, as `lines` or otherwise (`HadoopFiles.java`)."""
         found: dict[str, Any] = json.loads(self._java.read(rdd, lines))
         return found
 
     def bytes_read(self, rdd: Any, most: int) -> int | None:
-        """The size of a JVM RDD's files in bytes, at most `most` + 1; None if unknown."""
+        """Return the size of a JVM RDD's files in bytes, at most `most` + 1. None if unknown."""
         size = int(self._java.bytes(rdd, most))
         return None if size < 0 else size
 
     def files_written(self, folder: str) -> list[tuple[str, int, int]]:
-        """Path, length and modification time of each file in a folder."""
         return [tuple(file) for file in json.loads(self._java.written(folder))]
 
     def drain(self, timeout_ms: int) -> list[dict[str, Any]]:
-        """Events in order; waits at most `timeout_ms` for the first one. `events` documents their form."""
+        """Return events in order. Wait at most `timeout_ms` for the first one. `events` documents their form."""
         events: list[dict[str, Any]] = json.loads(self._java.drain(timeout_ms))
         return events
 
     def table_columns(self, jdbc: Mapping[str, Any], tables: Sequence[str], milliseconds: int) -> dict[str, list[str]]:
-        """The columns of tables in the text of a JDBC read, from the database, for tables that it answers in time."""
+        """Return the columns of tables in a JDBC read, as the database states them in time."""
         asked = java_list(_java_machine(self._context), tables)
         texts = [jdbc.get(member) for member in ("url", "dbtable", "query", "prepare")]
         found: dict[str, list[str]] = json.loads(self._java.columns(*texts, asked, milliseconds))
         return found
 
     def running(self, execution: int) -> dict[str, Any] | None:
-        """The `plan` (None: unknown) and `stages` of a running query; None once it has ended."""
+        """Return the `plan` (None: unknown) and `stages` of a running query. None once it has ended."""
         description = self._java.running(execution)
         return None if description is None else json.loads(description)
 
     def describing_seconds(self) -> float:
-        """The processor time of the JVM for describing the drained events."""
+        """Return the processor time that the JVM took to describe the events returned so far."""
         return float(self._java.describingNanos()) / 1e9
 
     def flush(self, milliseconds: int = _FLUSH_MS) -> bool:
-        """Wait, within limits, until Spark has delivered all its events. Return False if it has not."""
+        """Wait, within limits, until Spark has delivered all its events. Return false if it has not."""
         delivered: bool = self._java.flush(milliseconds)
         return delivered
 
     def wake(self) -> None:
-        """End a waiting `drain`."""
         self._java.wake()
 
     def close(self) -> None:
-        """Stop listening and rewriting. Running queries go on."""
         self._java.close()
 
 
 def java_object(context: Any, name: str, *arguments: Any, in_executors: bool) -> Any:
-    """A new object of one of our Java classes, which has one constructor. `in_executors`: tasks need the classes too.
+    """Return a new object of one of Headwater's Java classes. `in_executors` states that tasks need the classes too.
 
     Raises:
         CaptureUnavailableError: the classes are not for this Spark, are missing, or cannot be loaded in this JVM.
@@ -232,7 +231,6 @@ def java_object(context: Any, name: str, *arguments: Any, in_executors: bool) ->
 
 
 def java_list(jvm: Any, values: Sequence[Any]) -> Any:
-    """A JVM list of these values."""
     made = jvm.java.util.ArrayList()
     for value in values:
         made.add(value)
@@ -251,16 +249,14 @@ def _java_session(spark: Any) -> Any:
 
 
 def java_context(context: Any) -> Any:
-    """The JVM context of PySpark's context."""
     return context._jsc  # noqa: SLF001  # nor to its context
 
 
 def _load(jvm: Any, uri: str) -> None:
-    """Make the jar's classes known to the driver.
+    """Add the jar's classes to the driver.
 
-    The jar goes into the class loader that PySpark's JVM started with. That loader is the parent of all loaders of sessions and local
-    tasks, so each class is loaded once only. `ADD JAR` would bind the classes to one session.
-
+    The jar goes into the class loader with which PySpark's JVM started. That loader is the parent of all loaders of sessions and local
+    tasks, so each class is loaded only once. `ADD JAR` would bind the classes to one session.
     """
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     known = loader.getClass().getName()
@@ -272,7 +268,7 @@ def _load(jvm: Any, uri: str) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error; for an error of the JVM, of the JVM's message."""
+    """Return the first line of an error. An error of the JVM has the JVM's message."""
     java = getattr(error, "java_exception", None)
     text = str(java) if java is not None else f"{type(error).__name__}: {error}"
     return text.splitlines()[0].rstrip(".") if text else type(error).__name__

@@ -1,4 +1,4 @@
-"""The jar of our Java classes for a version of Spark: part of the package, compiled when that was built (scripts/compile_java.py)."""
+"""The jar of Headwater's Java classes for a version of Spark. It is part of the package (scripts/compile_java.py)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PLAIN = "plain"  # the jar for every other line
 
 
 def untried(spark_version: str) -> str | None:
-    """The reason why neither records nor columns are followed on a version of Spark; None if they are."""
+    """Return the reason why neither records nor columns are captured on a version of Spark. None if they are."""
     if _line(spark_version) in lines():
         return None
     lack = f"records and columns are followed on Spark {' and '.join(lines())} alone" if lines() else _NO_CLASSES
@@ -26,7 +26,7 @@ def untried(spark_version: str) -> str | None:
 
 @functools.cache
 def lines() -> tuple[str, ...]:
-    """The lines of Spark with a separate jar. Captures are tested on these only."""
+    """Return the lines of Spark, such as 4.1, with a jar of their own. Records are captured on these only."""
     try:
         names = [entry.name.removeprefix("headwater-").removesuffix(".jar") for entry in _folder().iterdir() if entry.name.endswith(".jar")]
     except OSError:
@@ -39,8 +39,7 @@ def jar_for(spark_version: str) -> Path:
     """Return the jar for a version of Spark. The file stays until the process ends, because executors fetch it.
 
     Raises:
-        CaptureUnavailableError: the package was built without it.
-
+        CaptureUnavailableError: the package was built without the jar.
     """
     jar = _folder() / f"headwater-{_PLAIN if untried(spark_version) else _line(spark_version)}.jar"
     if not jar.is_file():

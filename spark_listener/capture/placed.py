@@ -1,6 +1,6 @@
-"""Frames of Parquet files with the place of each record, possibly of some records only: for `headwater.lineage`.
+"""DataFrames of Parquet files with the file and row number of each record, for `headwater.lineage`.
 
-Files, row groups and columns that are not needed are not read, if that is known without reading them.
+Files, row groups and columns that are not needed are not read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ _ENTRY = "headwater.shell.PlacedFrames"
 
 
 class PlacedFrames:
-    """Makes them in one session. Its tasks must have our classes, so a capture must have run in it."""
+    """Makes DataFrames with file and row numbers in one session.
+
+    Its tasks must have Headwater's classes, so a capture must have run in it.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -35,11 +38,11 @@ class PlacedFrames:
         file: str,
         row: str,
     ) -> DataFrame:
-        """A frame of a file reader with two columns in front: `file`, the label of the record's file, and `row`, its number there.
+        """Return a DataFrame with two columns in front: `file`, the label of the record's file, and `row`, its number there.
 
-        `labels` are by path; files without one are left out. `wanted` are the numbers of the only rows, by path: ascending, eight bytes
-        each, the highest first. `states` are length and modification time (ms) of each file as the run left or read it, by path. A task
-        that finds another state fails.
+        `labels` are by path; files without a label are left out. `wanted` are the numbers of the only rows, by path: ascending, eight bytes
+        each, the highest byte first. `states` are length and modification time (ms) of each file when the run wrote or read it, by path. A
+        task that finds another state fails.
         """
         from pyspark.sql import DataFrame
 

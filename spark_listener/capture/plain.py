@@ -1,6 +1,6 @@
-"""The bridge for an unsupported Spark: it reports queries by their datasets only.
+"""The bridge for an unsupported version of Spark: it reports queries by their datasets only.
 
-For the same callers as `Bridge`, and with the same promise: no fault reaches the program.
+It has the interface of `Bridge` and keeps the same promise: no fault reaches the program.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from headwater.spark_listener.capture.bridge import PLAIN, first_line, java_cont
 
 
 class PlainBridge:
-    """The bridge of a SparkContext. Made by `listen`."""
+    """The bridge of a SparkContext without record capture. Made by `listen`."""
 
     spark_seconds = 0.0
 
@@ -25,7 +25,7 @@ class PlainBridge:
         """Listen to a context.
 
         Raises:
-            CaptureUnavailableError: even that does not work in this Spark; the message says why.
+            CaptureUnavailableError: listening does not work in this Spark; the message says why.
         """
         try:
             return cls(java_object(context, f"{PLAIN}PlainBridge", java_context(context).sc(), in_executors=False))
@@ -38,31 +38,28 @@ class PlainBridge:
         """Do nothing: the queries of all sessions are reported already."""
 
     def checkpoint(self, frame: Any) -> None:
-        """Checkpoints are not rewritten."""
+        """Return None: checkpoints are not rewritten."""
 
     def running(self, execution: int) -> None:
-        """A query is reported at its end."""
+        """Return None: a query is reported only at its end."""
 
     def table_columns(self, *_read: object) -> dict[str, list[str]]:
-        """No database is asked, because its reads are not described here."""
+        """Return nothing: no database is asked, because JDBC reads are not described here."""
         return {}
 
     def describing_seconds(self) -> float:
-        """Not counted."""
+        """Return 0: the time is not measured."""
         return 0.0
 
     def drain(self, timeout_ms: int) -> list[dict[str, Any]]:
-        """Events in order; waits at most `timeout_ms` for the first one."""
         events: list[dict[str, Any]] = json.loads(self._java.drain(timeout_ms))
         return events
 
     def flush(self, milliseconds: int = 5_000) -> bool:
-        """Wait, within limits, until Spark has delivered all its events. Return False if it has not."""
         delivered: bool = self._java.flush(milliseconds)
         return delivered
 
     def wake(self) -> None:
-        """End a waiting `drain`."""
         self._java.wake()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Compares files before and after they are read again in the same Spark: changed data is never lineage."""
+"""Detects changes to files that the same Spark application reads twice, because lineage of changed data would be false."""
 
 from __future__ import annotations
 
@@ -22,27 +22,25 @@ class ReadAgain:
         self._java = java_object(context, _ENTRY, java_context(context), states_of(files), in_executors=True)
 
     def changed(self) -> list[str]:
-        """A message for each changed file."""
         found: list[str] = json.loads(self._java.changed())
         return found
 
     def check(self) -> None:
-        """Check that every file is unchanged.
+        """Check that no file has changed.
 
         Raises:
-            SourceChangedError: a file changed.
+            SourceChangedError: a file has changed.
         """
         if changed := self.changed():
             more = f" So have {len(changed) - 1} more files." if len(changed) > 1 else ""
             raise SourceChangedError(changed[0] + more, hint="Its records are not those that the run read. Run the program again.")
 
     def guard(self, rdd: Any) -> None:
-        """Let the tasks of a Python RDD that is not computed yet check the files that they read."""
+        """Make the tasks of a Python RDD that is not computed yet check the files that they read."""
         rdd._prev_jrdd = self._java.checked(rdd._prev_jrdd.rdd())  # noqa: SLF001  # PySpark has no public way to the JVM's RDD
 
 
 def states_of(files: Mapping[str, tuple[int, int]]) -> str:
-    """Files in the form of our Java classes."""
     return json.dumps(files)
 
 

@@ -1,6 +1,6 @@
-"""Captures one query of a running session: for `headwater.lineage`.
+"""Captures one query of a running session, for `headwater.lineage`.
 
-The session's own capture, if it has one, does not see the query: its rules are removed meanwhile, and the query is marked as ours.
+The session's own capture, if it has one, does not see the query: its rules are removed meanwhile, and the query is marked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WAIT_MS = 5_000
 
 
 def captured_write(frame: DataFrame, out: Path, segments: Path) -> dict[str, Any]:
-    """Write a frame as Parquet, and return the manifest of its capture. All its associations are written.
+    """Write a DataFrame as Parquet, and return the manifest of its capture. All its associations are written.
 
     Raises:
         CaptureUnavailableError: capture does not work in this session, or no event of the query arrived.
@@ -63,7 +63,7 @@ def captured_write(frame: DataFrame, out: Path, segments: Path) -> dict[str, Any
 
 @contextmanager
 def _alone(spark: Any, segments: Path) -> Iterator[Bridge]:
-    """Our own capture in a session, in place of the existing one."""
+    """Install a separate capture in a session, and remove the existing rules meanwhile."""
     optimizer = spark._jsparkSession.experimental()  # noqa: SLF001  # PySpark has no public way to the JVM's session
     rules = optimizer.extraOptimizations()
     put = getattr(optimizer, "extraOptimizations_$eq")

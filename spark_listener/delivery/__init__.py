@@ -1,1 +1,1 @@
-"""Delivery: from the spool to a service, while the program runs, when it ends, or when the next one starts."""
+"""Delivery from the spool to a service: while the program runs, when it ends, or when the next program starts."""

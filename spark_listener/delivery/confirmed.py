@@ -1,4 +1,4 @@
-"""Errors that openlineage-python hides: events that Kafka did not confirm, and secrets in its log lines.
+"""Reports errors that openlineage-python hides: events that Kafka did not confirm, and secrets in its log lines.
 
 Its Kafka transport treats an event without a broker's confirmation as sent, and logs the reason. Here the reason becomes an error of the
 event. Its transports log addresses, settings and errors; secrets are removed from these first. Its console is a logger, which by default
@@ -23,7 +23,7 @@ _CONSOLE = f"{_LOGGERS}.transport.console"
 
 
 class Confirmations:
-    """The confirmations of all topics of a transport. Call `check` after each event."""
+    """The confirmations of all topics of a Kafka transport. Call `check` after each event."""
 
     def __init__(self, transport: Transport) -> None:
         self._refusals: list[str] = []
@@ -32,7 +32,7 @@ class Confirmations:
                 part.producer = _Producer(part.producer, self._refusals)
 
     def check(self) -> None:
-        """Return if all messages so far were confirmed.
+        """Check that all messages so far were confirmed.
 
         Raises:
             ConnectionError: no broker confirmed an event.
@@ -51,7 +51,7 @@ class _Producer:
         self._refusals = refusals
 
     def produce(self, **message: Any) -> None:
-        """Send a message like the producer. The transport's own `on_delivery` would log a refusal and go on."""
+        """Send a message. The transport's own `on_delivery` would log a refusal and continue, so it is replaced."""
         self._producer.produce(**{**message, "on_delivery": self._delivered})
 
     def _delivered(self, error: Any, _message: Any) -> None:
@@ -63,15 +63,17 @@ class _Producer:
 
 
 class _QuietLog:
-    """A log for the Kafka library, which otherwise writes to the program's standard error again and again while a broker is away."""
+    """A log for the Kafka library.
+
+    Without it, the library writes to the program's standard error again and again while a broker is away.
+    """
 
     def log(self, _level: int, message: str, *arguments: Any) -> None:
-        """Receive one line of the library."""
         _log.debug("%s", redact(message % arguments if arguments else message))
 
 
 def quiet(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration of a transport, with a log for the Kafka library if the user has named none."""
+    """Return the configuration of a transport, with a log for the Kafka library if the user has named none."""
     prepared = dict(config)
     if prepared.get("type") == "kafka" and isinstance(prepared.get("config"), Mapping):
         prepared["config"] = {"logger": _QuietLog(), **prepared["config"]}
@@ -101,7 +103,6 @@ def _without_secrets(record: logging.LogRecord) -> bool:
 
 
 def _parts(transport: Any) -> Iterator[Any]:
-    """A transport, and the transports in it."""
     yield transport
     inner = getattr(transport, "transports", None)
     for part in inner if isinstance(inner, list) else [getattr(transport, "transport", None)]:

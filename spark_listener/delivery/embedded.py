@@ -1,8 +1,8 @@
-"""Delivery into the home folder itself if no service runs: the next question to the home takes the spool in.
+"""Delivery into the home folder itself, if no service runs: the next question to the home imports the spool.
 
-That costs a question some tenths of a second, and a program nothing. Only if much waits, the end of a program starts a process that takes
-it in. The program does not wait for that process, because the program may be ending (no new threads), may have modules with our names,
-and its memory is not ours. The server's modules are never imported here.
+That costs a question some tenths of a second, and a program nothing. Only if much is waiting, the end of a program starts a process that
+imports it. The program does not wait for that process, because the program may be ending (no new threads), may have modules with the same
+names, and its memory is not ours. The server's modules are never imported here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NEEDED = ("duckdb", "fastapi", "pydantic_settings", "structlog", "tenacity")
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The result for the spool. `finished` False: it is still being taken in. `problem` is the reason why it was not."""
+    """The result of importing the spool. If `finished` is false, the import is still running. `problem` is the reason of a failure."""
 
     finished: bool
     arrived: int = 0
@@ -45,17 +45,17 @@ class Stored:
 
 
 def can_store() -> bool:
-    """Whether the `server` extra is installed."""
+    """Return whether the `server` extra is installed."""
     return all(find_spec(name) is not None for name in _NEEDED)
 
 
 def much_waits(spool: Path, folders: Iterable[SpoolFolder]) -> bool:
-    """Whether a spool, and these folders of it, hold too much for the first question."""
+    """Return whether a spool, and these folders of it, are too large to be imported by the first question."""
     return sum(folder.waiting_bytes() for folder in folders) > _MANY_BYTES or len(applications(spool)) > _MANY_FOLDERS
 
 
 def store(home: Path, timeout: float) -> Stored:
-    """Take the home's spool in, and wait at most `timeout` seconds for that. Without a wait, the process has the lowest priority.
+    """Import the home's spool in a process, and wait at most `timeout` seconds. Without a wait, the process has the lowest priority.
 
     Raises:
         OSError: the process cannot be started.
@@ -69,7 +69,7 @@ def store(home: Path, timeout: float) -> Stored:
         try:
             code = child.wait(timeout)
         except subprocess.TimeoutExpired:
-            child.returncode = 0  # it goes on alone: no warning about an unreaped child
+            child.returncode = 0  # the process continues alone, without a warning about an unreaped child
             return Stored(finished=False)
         output.seek(0)
         errors.seek(0)

@@ -1,7 +1,8 @@
 """Sends items of a spool to a service over HTTP: events, segments, manifests.
 
-For the sender's thread and the delivery of leftovers. Sending twice does no harm, because the service knows an item by its content. So
-every doubt is resolved by sending again. An item that the service refuses for good is sent once; the service keeps it as a dead letter.
+The sender's thread and the delivery of leftovers use it. Sending twice does no harm, because the service identifies an item by its content.
+So an item is sent again whenever its arrival is uncertain. An item that the service refuses permanently is sent once; the service keeps it
+as a dead letter.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ class HttpDelivery:
             self._session.headers["Authorization"] = f"Bearer {api_key}"
 
     def send(self, item: Item, folder: SpoolFolder) -> None:
-        """Deliver one item; returns when the service has acknowledged it.
+        """Deliver one item, and return when the service has acknowledged it.
 
         Raises:
             UnavailableError: the service does not answer now.
-            InvalidInputError: the service refuses this item for good.
-            ConfigurationError: the service refuses our key.
+            InvalidInputError: the service refuses this item permanently.
+            ConfigurationError: the service refuses the API key.
         """
         self._session.headers.pop("traceparent", None)
         if folder.traceparent:
@@ -94,7 +95,7 @@ def open_segment(item: Item, folder: SpoolFolder, name: str) -> Any:
     """Open a segment for reading: in the spool, or at the cluster's shared location.
 
     Raises:
-        InvalidInputError: the segment is missing, so its capture can never be delivered whole.
+        InvalidInputError: the segment is missing, so its capture can never be delivered as a whole.
         UnavailableError: the location cannot be read now.
     """
     capture = str(item.body["capture"])
@@ -109,7 +110,6 @@ def open_segment(item: Item, folder: SpoolFolder, name: str) -> Any:
 
 
 def _shared(location: str, name: str) -> Any:
-    """A file below a URI that is not local; the environment has endpoint and credentials (AWS_…)."""
     from pyarrow import ArrowException
     from pyarrow.fs import FileSystem
 

@@ -1,7 +1,7 @@
-"""Delivers what dead applications left in the spool: states their end, delivers, removes.
+"""Delivers what dead applications left in the spool: states their end, delivers their items, removes their folders.
 
-For the next program that starts, and for the service and commands of a home. It must leave living applications alone, must not lose items
-that it cannot deliver now, and must not stop at one bad item.
+The next program that starts does this, and so do the service and commands of a home. Living applications must be left alone, items that
+cannot be delivered now must not be lost, and one bad item must not stop the others.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _MOST_REASONS, _LONGEST_REASON = 20, 500
 
 
 class Delivery(Protocol):
-    """Takes one item to its destination; returns when it is safe there. Raises like `HttpDelivery.send`."""
+    """Delivers one item, and returns when it is safe at its destination. Raises like `HttpDelivery.send`."""
 
     def send(self, item: Item, folder: SpoolFolder) -> None: ...
 
 
 @dataclass(slots=True)
 class Delivered:
-    """The result for a spool: delivered items, items refused for good (with the reasons), and unreadable lines."""
+    """The result for a spool: delivered items, items refused permanently (with the reasons), and unreadable lines."""
 
     arrived: int = 0
     refused: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Delivered:
 
 
 def note_refusals(spool: Path, refusals: Sequence[str]) -> None:
-    """Keep the reasons of refusals for the summary of the next program, because the program of the items has ended."""
+    """Store the reasons of refusals for the summary of the next program, because the program that sent the items has ended."""
     if not refusals:
         return
     with suppress(OSError), (spool / _NOTE).open("a", encoding="utf-8") as file:
@@ -59,7 +59,6 @@ def note_refusals(spool: Path, refusals: Sequence[str]) -> None:
 
 
 def take_refusals(spool: Path) -> list[str]:
-    """Return the kept reasons, and forget them."""
     mine = spool / f"{_NOTE}.{os.getpid()}"
     try:
         (spool / _NOTE).rename(mine)  # later notes are for the next program, and no other program has these
@@ -75,7 +74,7 @@ def take_refusals(spool: Path) -> list[str]:
 
 
 def deliver_folder(folder: SpoolFolder, delivery: Delivery) -> Delivered:
-    """Deliver all waiting items of a folder. At the first item that cannot go now, raises like `HttpDelivery.send`; the rest stays."""
+    """Deliver all waiting items of a folder. If an item cannot be delivered now, raise like `HttpDelivery.send`; the rest stays."""
     result = Delivered()
     for item in folder.pending():
         try:
@@ -91,7 +90,7 @@ def deliver_folder(folder: SpoolFolder, delivery: Delivery) -> Delivered:
 
 
 def _send_substitute(item: Item, error: InvalidInputError, folder: SpoolFolder, delivery: Delivery) -> None:
-    """State the loss at the run of the item. If the service refuses that too, it keeps a dead letter only."""
+    """Report the loss of an item at its run. If the service refuses that too, only its dead letter remains."""
     smaller = substitute(item, str(error))
     if smaller is not None:
         with suppress(InvalidInputError):
@@ -143,7 +142,7 @@ def state_end(folder: SpoolFolder) -> None:
 
 
 def _abort(start: Mapping[str, Any], at: str, damaged: int) -> dict[str, Any]:
-    """The ABORT for a START, made from the event itself, so that no OpenLineage package is needed."""
+    """Return the ABORT for a START event. It is made from the event itself, so no OpenLineage package is needed."""
     event = {**start, "eventType": "ABORT", "eventTime": at, "run": {**start["run"], "facets": dict(start["run"].get("facets", {}))}}
     facets = event["run"]["facets"]
     common = {

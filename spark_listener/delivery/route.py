@@ -1,6 +1,6 @@
-"""The destination of a program's lineage: a service at an address, the service that runs on the home, or the home itself.
+"""Chooses the destination of a program's lineage: a service at an address, the service that runs on the home, or the home itself.
 
-Chosen once, when the program starts Spark. After any failure, the spool keeps the undelivered items for the next delivery.
+The choice is made once, when the program starts Spark. After any failure, the spool keeps the undelivered items for the next delivery.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _log = logging.getLogger("headwater.delivery")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of delivery. `where` is the service's address or the home; `left` says what did not arrive and why (None: all arrived)."""
+    """The result of delivery. `where` is the service's address or the home. `left` states what did not arrive and why, or is None."""
 
     where: str
     left: str | None = None
@@ -30,7 +30,10 @@ class Report:
 
 
 class Route:
-    """Call `add` for folders, `wake` for new items in them, `finish` once. With `url` None the items go into the home."""
+    """The route of a program's lineage. Call `add` for folders, `wake` for new items in them, and `finish` once.
+
+    If `url` is None, the items go into the home.
+    """
 
     def __init__(self, settings: Settings, url: str | None, api_key: str | None) -> None:
         self._settings = settings
@@ -39,7 +42,6 @@ class Route:
 
     @classmethod
     def choose(cls, settings: Settings) -> Route:
-        """The route by the settings and the home's state."""
         if settings.apart:
             return cls(settings, None, None)
         if settings.url:
@@ -49,22 +51,19 @@ class Route:
 
     @property
     def sends(self) -> bool:
-        """Whether it goes to a service, through a separate thread."""
         return self._sender is not None
 
     def add(self, folder: SpoolFolder) -> None:
-        """Deliver this folder too."""
         self._folders.append(folder)
         if self._sender:
             self._sender.add(folder)
 
     def wake(self) -> None:
-        """There are new items."""
         if self._sender:
             self._sender.wake()
 
     def finish(self) -> Report:
-        """Deliver the rest within the time of the settings, and close the folders."""
+        """Deliver the remaining items within the time of the settings, and close the folders."""
         if self._sender:
             arrived = self._sender.finish(self._settings.exit_wait)
             much = self._close()
@@ -97,7 +96,6 @@ class Route:
         return Report(home, refused=earlier)
 
     def _close(self) -> bool:
-        """Close the folders. Return whether they hold so much that it should be taken in before the next question."""
         much = much_waits(self._spool, self._folders)
         for folder in self._folders:
             folder.close()
@@ -109,7 +107,7 @@ class Route:
 
 
 def live_service(home: Path) -> tuple[str, str | None] | None:
-    """Address and key of the service that runs on a home, if there is one."""
+    """Return address and key of the service that runs on a home. None if no service runs."""
     try:
         stated = json.loads((home / "service.json").read_text(encoding="utf-8"))
         os.kill(int(stated["pid"]), 0)
@@ -118,4 +116,4 @@ def live_service(home: Path) -> tuple[str, str | None] | None:
     except PermissionError:
         return None  # another user's service: we do not know its key
     except (OSError, ValueError, KeyError, TypeError):
-        return None  # none, or only the file of a dead one
+        return None  # no service, or only the file of a dead service

@@ -1,4 +1,4 @@
-"""The sender: a daemon thread that sends a program's items to a service as they come.
+"""The sender: a daemon thread that sends a program's items to a service while the program runs.
 
 It must never block or slow the running program. If the service is away it waits, longer each time, and the spool keeps everything. It
 reports that once, and not with every attempt.
@@ -37,16 +37,14 @@ class Sender:
         self._thread.start()
 
     def add(self, folder: SpoolFolder) -> None:
-        """Deliver this folder too, now and at each `wake`."""
         self._folders.append(folder)
         self.wake()
 
     def wake(self) -> None:
-        """There is something to send."""
         self._wake.set()
 
     def finish(self, timeout: float) -> bool:
-        """Send the rest and end within `timeout` seconds. Return whether all of it arrived."""
+        """Send the remaining items and end within `timeout` seconds. Return whether all items arrived."""
         self._ending = True
         self.wake()
         self._thread.join(timeout)
@@ -54,7 +52,7 @@ class Sender:
         return not self._thread.is_alive() and not any(folder.has_pending() for folder in self._folders)
 
     def _run(self) -> None:
-        from headwater.spark_listener.delivery.http import HttpDelivery  # imports requests, in a thread that nobody waits for
+        from headwater.spark_listener.delivery.http import HttpDelivery  # imports requests, in a thread for which nobody waits
 
         delivery = HttpDelivery(self.url, self._api_key)
         leftovers_done = False
@@ -93,7 +91,7 @@ class Sender:
         return any(folder.has_pending() for folder in self._folders)
 
     def _sleep(self, seconds: float) -> None:
-        """Wait for a pause to end. The end of the program cuts it short, new items do not."""
+        """Wait before the next attempt. The end of the program cuts the wait short, new items do not."""
         until = time.monotonic() + seconds
         while not self._ending and (left := until - time.monotonic()) > 0:
             self._wake.wait(left)

@@ -1,7 +1,7 @@
-"""A smaller document in place of one that the service refuses for good. It states the loss at the run, where people look.
+"""Makes a smaller document in place of one that the service refuses permanently. It states the loss at the run, where users look.
 
-For delivery. A refused manifest would leave a run with a ledger that promises records, and a refused event an unknown run. The substitute
-names the same run, states the refusal, and holds nothing that could exceed a limit of the intake.
+A refused manifest would leave a run with a ledger that promises records, and a refused event would leave an unknown run. The substitute
+names the same run, states the refusal, and contains nothing that could exceed a limit of the intake.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KEPT_RUN_FACETS = ("parent", "nominalTime", "processing_engine")
 
 
 def substitute(item: Item, reason: str) -> Item | None:
-    """The document to send in place of a refused item; None if the item names no run."""
+    """Return the document to send in place of a refused item. None if the item names no run."""
     problem = {"reason": f"the service refused it: {reason}"[:_LONGEST_REASON], "kind": "refused"}
     try:
         if item.kind is ItemKind.CAPTURE:
@@ -30,13 +30,12 @@ def substitute(item: Item, reason: str) -> Item | None:
 
 
 def _refused_manifest(manifest: Mapping[str, Any], problem: Mapping[str, str]) -> dict[str, Any]:
-    """The manifest of a capture without records, because its segments cannot be read without the refused one."""
+    """Return the manifest of a capture without records, because its segments cannot be read without the refused manifest."""
     body = {name: manifest[name] for name in _IDENTITY if name in manifest}
     return {**body, "status": "refused", "problems": [problem], "sources": [], "operators": [], "boundaries": [], "segments": []}
 
 
 def _bare_event(event: Mapping[str, Any], problem: Mapping[str, str]) -> dict[str, Any]:
-    """The event with its run, its job and the names of its datasets, without their facets."""
     run, job = event["run"], event["job"]
     facets = run.get("facets") or {}
     kept = {name: facets[name] for name in _KEPT_RUN_FACETS if name in facets}

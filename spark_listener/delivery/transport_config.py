@@ -1,7 +1,7 @@
-"""The further OpenLineage backend that the user configured, in the form of openlineage-python's client.
+"""Translates the configuration of a further OpenLineage backend to the form of openlineage-python's client.
 
-Spark's configuration has the names of OpenLineage's Java client and the properties of Kafka's Java client. This module translates them. A
-property without a meaning outside of Java is left out, and the log names it.
+Spark's configuration has the names of OpenLineage's Java client and the properties of Kafka's Java client. A property without a meaning
+outside of Java is left out, and the log names it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _LOGIN = re.compile(r"(username|password)\s*=\s*\"((?:[^\"\\]|\\.)*)\"")
 
 
 def transport_config(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, Any] | None:
-    """The user's configuration: `spark.openlineage.transport.*` (`conf`, without the prefix), else OPENLINEAGE_URL; {}: openlineage.yml.
+    """Return the user's configuration. None if nothing is set, or OPENLINEAGE_DISABLED is.
 
-    None: nothing is set, or OPENLINEAGE_DISABLED is.
+    It comes from `spark.openlineage.transport.*` (`conf`, without the prefix), else from OPENLINEAGE_URL. {} stands for openlineage.yml.
     """
     if environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
         return None
@@ -43,7 +43,7 @@ def transport_config(conf: Mapping[str, str], environ: Mapping[str, str]) -> dic
 
 
 def _from_spark(given: Mapping[str, str]) -> dict[str, Any]:
-    """`auth.type`, `properties.bootstrap.servers`, `transports.a.type`: nested like in the client."""
+    """Nest properties like `auth.type`, `properties.bootstrap.servers` and `transports.a.type` as in the Python client."""
     config: dict[str, Any] = {}
     for key, text in given.items():
         head, *rest = key.split(".")
@@ -78,7 +78,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def _of_kafka(properties: Mapping[str, str]) -> dict[str, str]:
-    """Kafka's properties in the names of its C library, which the Python client uses: no serializers, and a login in two properties."""
+    """Return Kafka's Java properties in the names of its C library: no serializers, and a login in two properties."""
     known = {name: value for name, value in properties.items() if not name.endswith(".serializer")}
     login = dict(_LOGIN.findall(known.pop("sasl.jaas.config", "")))
     for name, value in login.items():

@@ -1,7 +1,7 @@
 """Sends events to further OpenLineage backends (Marquez, DataHub, Kafka, a file) with openlineage-python's transports.
 
 Each backend has a separate thread with a bounded queue. A slow or unreachable backend loses only its own events, which are counted and
-reported. Records never go this way. A transport's messages may hold its address and key, and are redacted first.
+reported. Records never go this way. A transport's messages may contain its address and key, and are redacted first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 3600.0
 
 
 class Transports:
-    """Sends the events of `put` in order. Call `finish` once. A composite that sends to all its parts is one backend for each part."""
+    """Sends events in order. Call `finish` once. A composite that sends to all its parts is one backend for each part."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._parts: list[_Backend] = []
@@ -35,35 +35,32 @@ class Transports:
 
     @property
     def sent(self) -> int:
-        """Number of delivered events; with several backends, the lowest."""
+        """Return the number of delivered events; with several backends, the lowest."""
         return min(backend.sent for backend in self._backends)
 
     @property
     def dropped(self) -> int:
-        """Number of dropped events; with several backends, the highest."""
+        """Return the number of dropped events; with several backends, the highest."""
         return max(backend.dropped for backend in self._backends)
 
     @property
     def problem(self) -> str | None:
-        """The reason why events were dropped, if it is known."""
         return next((backend.problem for backend in self._backends if backend.problem), None)
 
     def put(self, event: Mapping[str, Any]) -> None:
-        """Send an event soon. Never waits."""
         self._whole.put(event)
 
     def finish(self, timeout: float) -> None:
-        """Send the rest within `timeout` seconds. Later events are dropped and counted."""
+        """Send the remaining events within `timeout` seconds. Later events are dropped and counted."""
         until = time.monotonic() + timeout
         self._whole.end(until)
-        self._whole.join()  # it has passed everything on
+        self._whole.join()  # the composite has passed all events on
         for part in self._parts:
             part.end(until)
         for part in self._parts:
             part.join()
 
     def summary(self) -> str:
-        """The result, for the end of the run."""
         return "; ".join(backend.summary() for backend in self._backends)
 
     @property
@@ -71,7 +68,7 @@ class Transports:
         return self._parts or [self._whole]
 
     def _divide(self, transport: Transport) -> Sequence[_Backend]:
-        """The backends of a composite transport; empty for a transport that sends itself, or to only one of several."""
+        """Return the backends of a composite transport. Empty for a transport that sends itself, or to only one of several."""
         from openlineage.client.transport.composite import CompositeTransport
 
         if not isinstance(transport, CompositeTransport):
@@ -85,7 +82,7 @@ class Transports:
 
 
 class _Backend:
-    """One backend. `make` makes its transport, in its thread; `divide` returns the backends that it passes everything on to, if any."""
+    """One backend. `make` makes its transport, in its thread. `divide` returns the backends of a composite transport."""
 
     def __init__(self, kind: str, make: Callable[[], Transport], divide: Callable[[Transport], Sequence[_Backend]]) -> None:
         self.kind = kind
@@ -102,25 +99,23 @@ class _Backend:
         self._thread.start()
 
     def put(self, event: Mapping[str, Any]) -> None:
-        """Send an event soon. Never waits."""
+        """Queue an event. Never waits."""
         self._given += 1
         if self._queue.qsize() < _MOST:  # otherwise it is counted at the end as not sent
             self._queue.put(event)
 
     def end(self, until: float) -> None:
-        """No more events follow. Events still in the queue after the time limit are dropped."""
+        """State that no more events follow. Events still in the queue after the time limit are dropped."""
         self._until = until
         self._queue.put(None)  # even with a full queue: otherwise the thread would wait for more events
 
     def join(self) -> None:
-        """Wait until the requested end, and count the dropped events."""
         self._thread.join(max(0.0, self._until - time.monotonic()))
         self.dropped = self._given - self.sent
         if self._thread.is_alive():
             self.problem = self.problem or "not all of it was sent before the program's end"
 
     def summary(self) -> str:
-        """What became of the events."""
         text = f"OpenLineage ({self.kind}): {self.sent:,} events sent"
         if self.dropped:
             text += f", {self.dropped:,} dropped"
@@ -181,7 +176,7 @@ def _transport(config: Mapping[str, Any]) -> Transport:
 
 
 def _as_event(event: Mapping[str, Any]) -> RunEvent:
-    """The event as openlineage's own class, because a Kafka transport reads its key from it."""
+    """Return the event as openlineage's own class, because a Kafka transport reads its key from it."""
     from openlineage.client.generated import base, parent_run
 
     facets = dict(event["run"]["facets"])

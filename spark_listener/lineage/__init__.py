@@ -1,1 +1,1 @@
-"""OpenLineage events, facets and names, made from the events of Spark."""
+"""OpenLineage events, facets and names, made from Spark's events."""

@@ -1,4 +1,4 @@
-"""The facets of an application's START, by allow-lists: Spark's properties, variables, and the scheduled time.
+"""The facets of an application's START: Spark's properties, variables, and the scheduled time, by allow-lists.
 
 `spark_properties` and `spark_applicationDetails` are facets of OpenLineage's Spark integration. They keep its names, so that its readers
 find them here.
@@ -30,7 +30,10 @@ _DUE = ("AIRFLOW_CTX_LOGICAL_DATE", "AIRFLOW_CTX_EXECUTION_DATE")  # variables i
 def application_facets(
     properties: Mapping[str, str], also: str, recorded: Mapping[str, str], environ: Mapping[str, str]
 ) -> dict[str, Facet]:
-    """Run facets. `properties` are all of Spark's; `also` names further ones to send, with commas; `recorded` are recorded variables."""
+    """Return facets of the application's run. `properties` are all of Spark's properties.
+
+    `also` names further properties to send, separated by commas. `recorded` are recorded variables.
+    """
     allowed = {*PROPERTIES, *(name.strip() for name in also.split(",") if name.strip())}
     stated = redact_mapping({name: properties[name] for name in sorted(allowed & properties.keys())})
     details = {ours: redact(properties[name]) for ours, name in _DETAILS.items() if properties.get(name)}

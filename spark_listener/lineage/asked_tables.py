@@ -1,8 +1,8 @@
-"""The columns of tables in a JDBC query, asked of the database if the query's text does not settle them.
+"""Asks databases for the columns of tables in JDBC queries, if the query's text does not determine them.
 
-For the listener's thread, after the end of a query. `HEADWATER_LOOK_SECONDS` limits a question, and a budget limits all questions of an
-application. Each text is asked about once, or again after a pause if the database did not answer for all tables. Without an answer, the
-ledger names the unknown columns.
+This happens on the listener's thread, after the end of a query. `HEADWATER_LOOK_SECONDS` limits a question, and a budget limits all
+questions of an application. Each text is asked about once, or again after a pause if the database did not answer for all tables. Without an
+answer, the ledger names the unknown columns.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from headwater.spark_listener.lineage.connected import tables_to_ask
 
 _log = logging.getLogger("headwater.listener")
 _MOST_KEPT = 256
-_SECONDS = 5.0  # for all questions of an application
-_SECONDS_AT_END = 1.0  # of all questions at the program's end, which waits
+_SECONDS = 5.0  # seconds for all questions of an application
+_SECONDS_AT_END = 1.0  # seconds for all questions at the program's end, which waits
 _PAUSE_SECONDS = 60.0  # before a question without an answer is asked again
 
 Ask = Callable[[Mapping[str, Any], Sequence[str], int], Mapping[str, Sequence[str]]]  # the read, its tables, milliseconds
@@ -32,7 +32,7 @@ class _Answer:
 
 
 class AskedTables:
-    """The questions of one application. `clock` returns seconds."""
+    """The questions to databases of one application. `clock` returns seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -42,7 +42,7 @@ class AskedTables:
         self._known: OrderedDict[tuple[object, ...], _Answer] = OrderedDict()
 
     def completed(self, event: Mapping[str, Any], ask: Ask, *, is_ending: bool = False) -> Mapping[str, Any]:
-        """The end of a query, with the columns of tables that its JDBC reads need. `is_ending`: the program waits."""
+        """Return the end of a query, with the columns of tables that its JDBC reads need. `is_ending`: the program waits."""
         self._is_ending = is_ending
         if event.get("event") != "query_end" or event.get("error"):
             return event

@@ -1,4 +1,4 @@
-"""The facet `columnLineage` of an output, within the limits of an event."""
+"""The facet `columnLineage` of an output, within the size limits of an event."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ _MOST_LISTED = 50_000  # pairs of a column and a source column: an event of some
 
 
 def is_too_long(lineage: ColumnLineage) -> bool:
-    """Whether an event has no room for each pair of columns."""
     return sum(map(len, lineage.columns.values())) > _MOST_LISTED
 
 
 def column_lineage_facet(lineage: ColumnLineage) -> Facet:
-    """The facet. If it is too long, it lists the source columns once, for all columns."""
+    """Return the facet. If there are too many pairs, it lists the source columns once, for all columns."""
     if is_too_long(lineage):
         return _listed_once(lineage)
     fields = {
@@ -33,7 +32,7 @@ def column_lineage_facet(lineage: ColumnLineage) -> Facet:
 
 
 def merge_column_facets(before: Facet | None, after: Facet | None) -> Facet | None:
-    """The column lineage of two writes to one dataset. If it is too long, the later one remains."""
+    """Return the column lineage of two writes to one dataset. If it is too long, only the later one is returned."""
     if before is None or after is None or before == after:
         return after or before
     names = {**before["fields"], **after["fields"]}
@@ -45,7 +44,6 @@ def merge_column_facets(before: Facet | None, after: Facet | None) -> Facet | No
 
 
 def _input_fields(*parts: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """The distinct input fields of one column in several events, with all their transformations."""
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for item in (item for part in parts if part for item in part["inputFields"]):
         at = (item["namespace"], item["name"], item["field"])
@@ -55,7 +53,6 @@ def _input_fields(*parts: Mapping[str, Any] | None) -> list[dict[str, Any]]:
 
 
 def _listed_once(lineage: ColumnLineage) -> Facet:
-    """The input fields of all columns, and of rows, listed once, if there are too many pairs for an event."""
     distinct = {id(found): found for found in lineage.columns.values()}
     made_of = sorted({field for found in distinct.values() for field in named(found)})
     listed = [_input_field(field, frozenset({Step("DIRECT", "TRANSFORMATION", opaque=True)}), _ANY) for field in made_of]
@@ -64,12 +61,11 @@ def _listed_once(lineage: ColumnLineage) -> Facet:
 
 
 def is_name(name: str) -> bool:
-    """Whether services accept the name of a column."""
     return 0 < len(name) <= _LONGEST_NAME
 
 
 def named(fields: Mapping[Field, Value]) -> dict[Field, Value]:
-    """The fields that have names. Pivots and programs make columns without names, and events have no place for them."""
+    """Return the fields that have names. Pivots and programs make columns without names, which an event cannot list."""
     return {field: value for field, value in fields.items() if is_name(field[2]) and field[2].partition(WITHIN)[0]}
 
 

@@ -1,10 +1,10 @@
 """Column lineage of one query, from the description of its plan (docs: capture format, operators and expressions).
 
-For the `columnLineage` facet of an output (OpenLineage facet 1-2-0). Each output column lists the source columns it depends on: DIRECT
-(IDENTITY, TRANSFORMATION, AGGREGATION) if their values flow into it, INDIRECT (CONDITIONAL, WINDOW) if they decide about it. Fields that
-decide about rows (JOIN, FILTER, SORT, GROUP_BY) are listed once for the whole output. If values pass several steps, the strongest word
-counts. Facts that the plan does not describe are left out, never guessed. A function like `mapInPandas` may use every column that it sees:
-all are listed, and the step is `opaque`.
+It becomes the `columnLineage` facet of an output (OpenLineage facet 1-2-0). Each output column lists the source columns on which it
+depends: DIRECT (IDENTITY, TRANSFORMATION, AGGREGATION) if their values flow into it, INDIRECT (CONDITIONAL, WINDOW) if they decide about
+it. Fields that decide about rows (JOIN, FILTER, SORT, GROUP_BY) are listed once for the whole output. If values pass several steps, the
+strongest word counts. Facts that the plan does not describe are left out, never guessed. A function like `mapInPandas` may use every column
+that it sees: all are listed, and the step is `opaque`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ _ROW_SUBTYPES = {"Filter": "FILTER", "Join": "JOIN", "Sort": "SORT", "MergeIntoC
 
 @dataclass(frozen=True, slots=True, order=True)
 class Step:
-    """The part of a field in a column (OpenLineage's type, subtype and masking). `opaque`: a function may use it, nobody else knows."""
+    """How a field contributes to a column (OpenLineage's type, subtype and masking).
+
+    `opaque`: a function may use it, but that is unknown.
+    """
 
     type: str
     subtype: str
@@ -52,7 +55,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLineage:
-    """The source fields of each output column, and of the output as a whole, with their parts."""
+    """The source fields of each output column, and of the output as a whole, with the steps between them."""
 
     columns: Mapping[str, Mapping[Field, frozenset[Step]]]
     dataset: Mapping[Field, frozenset[Step]]
@@ -63,7 +66,7 @@ _Dependencies = dict[Field, set[Step]]
 
 
 class _TooLargeError(Exception):
-    """The columns of the plan would take too long to follow."""
+    """The plan is too large to follow its columns."""
 
 
 class _AttributeSources(dict[int, _Dependencies]):
@@ -84,7 +87,7 @@ class _AttributeSources(dict[int, _Dependencies]):
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The columns of a source that is a query over several tables: fields by column, and the fields that decide about its rows."""
+    """The columns of a source that is a database query: table fields by column, and the fields that decide about its rows."""
 
     columns: Mapping[str, Mapping[Field, frozenset[Step]]]
     rows: Mapping[Field, frozenset[Step]]
@@ -95,7 +98,7 @@ Sources = Mapping[Any, _Read]  # by the number of a source
 
 
 def column_lineage(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
-    """Lineage of the columns that the plan's sink writes. `sources` maps a source's number to its datasets or its fields."""
+    """Return the lineage of the columns that the plan's sink writes. `sources` maps a source's number to its datasets or its fields."""
     if plan.get("left_out"):  # the description lacks columns
         return ColumnLineage({}, {}, too_large=True)
     try:
@@ -105,7 +108,7 @@ def column_lineage(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
 
 
 def known_alone(lineage: ColumnLineage) -> tuple[ColumnLineage, bool]:
-    """The lineage without rows of unknown origin, and whether there were some."""
+    """Return the lineage without rows of unknown origin, and whether there were any."""
     every = [*lineage.columns.values(), lineage.dataset]
     if not any(field[0] == ROWS for found in {id(found): found for found in every}.values() for field in found):
         return lineage, False
@@ -144,7 +147,6 @@ def _followed(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
 def _walked(
     operators: Sequence[Mapping[str, Any]], sources: Sources, begun: _AttributeSources
 ) -> tuple[_AttributeSources, _Dependencies, _Dependencies]:
-    """The sources of each attribute, the fields that decide about rows, and the columns that are only tested for null."""
     known, whole, known_only = _AttributeSources(begun), dict[Field, set[Step]](), dict[Field, set[Step]]()
     known.count(begun.fields_read)
     by_id = {operator["id"]: operator for operator in operators}
@@ -158,7 +160,7 @@ def _walked(
 def _of_loops(
     operators: Sequence[Mapping[str, Any]], loops: Mapping[Any, Mapping[str, Any]], known: _AttributeSources
 ) -> _AttributeSources:
-    """A reference to the recursion around it has the columns of that recursion, as far as they are known."""
+    """Return the columns of references to a recursion. Each has the columns of the recursion around it, as far as they are known."""
     found = _AttributeSources()
     found.count(known.fields_read)
     for reference in operators:
@@ -169,15 +171,14 @@ def _of_loops(
 
 
 def _above(path: str) -> Iterator[str]:
-    """A path, and every path above it."""
     parts = path.split(WITHIN)
     return (WITHIN.join(parts[:depth]) for depth in range(1, len(parts) + 1))
 
 
 def column_accesses(plan: Mapping[str, Any], sources: Sources) -> Mapping[Field, frozenset[str]] | None:
-    """The source columns that a query without output reads, each with the ways of reading (the subtypes of `Step`).
+    """Return the source columns that a query without output reads, each with the subtypes of `Step`.
 
-    None: the plan is too large for its columns to be followed. For a query with an output, its column lineage has this information.
+    None if the plan is too large to follow its columns. The column lineage of a query with an output already has this information.
     """
     result = [{"name": column.get("name"), "attr": column.get("attr")} for column in plan.get("output") or ()]
     found = column_lineage({**plan, "sink": {"columns": [{**column, "name": number} for number, column in enumerate(result)]}}, sources)
@@ -191,7 +192,7 @@ def column_accesses(plan: Mapping[str, Any], sources: Sources) -> Mapping[Field,
 
 
 def _refer(reference: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]], known: _AttributeSources) -> None:
-    """A reference to a common table expression has new attributes for the columns of the definition."""
+    """Map the new attributes of a reference to a common table expression to the columns of its definition."""
     for child in reference.get("children") or ():
         defined = by_id.get(child, {}).get("columns") or ()
         for column, there in zip(reference.get("columns") or (), defined, strict=False):
@@ -202,7 +203,10 @@ def _refer(reference: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]],
 def _visit(
     operator: Mapping[str, Any], known: _AttributeSources, whole: _Dependencies, known_only: _Dependencies, sources: Sources
 ) -> None:
-    """`known_only`: fields that a filter only tests for null, like the tests that Spark adds for join and filter columns."""
+    """Add the columns and deciding fields of an operator.
+
+    `known_only` are fields that a filter only tests for null, like the tests that Spark adds for join and filter columns.
+    """
     if operator.get("op") == "Scan":
         _scan(operator, known, whole, sources.get(operator.get("source"), ()))
         return
@@ -223,7 +227,6 @@ def _visit(
 
 
 def _decide(operator: Mapping[str, Any], subtype: str, known: _AttributeSources, whole: _Dependencies, known_only: _Dependencies) -> None:
-    """Add the fields by which an operator decides about rows: the columns that it reads, and the fields in its condition."""
     condition = operator.get("condition") or {}
     for part in _conjuncts(condition):
         asked = next(_arguments(part), {}) if part.get("fn") == "isnotnull" and subtype == "FILTER" else {}
@@ -247,7 +250,6 @@ def _conjuncts(condition: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _reads(expression: Mapping[str, Any], known: _AttributeSources) -> Iterator[_Dependencies]:
-    """The columns in an expression, and the fields of columns."""
     if (within := _within(expression, known)) is not None:
         yield within
     elif expression.get("fn") == "attr":
@@ -258,7 +260,6 @@ def _reads(expression: Mapping[str, Any], known: _AttributeSources) -> Iterator[
 
 
 def _define(operator: Mapping[str, Any], known: _AttributeSources) -> None:
-    """Add the columns that an operator computes."""
     defined: dict[int, _Dependencies] = {}
     for definition in operator.get("defines") or ():
         found: _Dependencies = {}
@@ -289,7 +290,7 @@ def _scan(operator: Mapping[str, Any], known: _AttributeSources, whole: _Depende
 
 
 def _opaque(operator: Mapping[str, Any], known: _AttributeSources) -> None:
-    """The columns of an opaque operator: each may depend on every column that it sees."""
+    """Add the columns of an opaque operator. Each may depend on every column that the operator sees."""
     made = operator.get("makes") or ()
     sees: list[Mapping[str, Any]] = [{"fn": "attr", "attr": attribute} for attribute in operator.get("sees") or ()]
     if operator.get("whole"):  # a function over groups: the first of possibly many columns names its arguments
@@ -301,7 +302,6 @@ def _opaque(operator: Mapping[str, Any], known: _AttributeSources) -> None:
 
 
 def _all_of(expressions: Iterable[Mapping[str, Any]], masking: bool, indirect: str | None, known: _AttributeSources) -> _Dependencies:
-    """The sources of a function's result, given those of its arguments."""
     found: _Dependencies = {}
     for expression in expressions:
         _collect(expression, "TRANSFORMATION", masking, indirect, known, found)
@@ -341,7 +341,6 @@ def _collect(
 
 
 def _within(expression: Mapping[str, Any], known: _AttributeSources) -> _Dependencies | None:
-    """The path of a field within an unchanged column of a dataset; None for any other expression."""
     path: list[str] = []
     subtype = "IDENTITY"
     while (before := _FIELDS.get(str(expression.get("fn")))) is not None and expression.get("field") is not None:
@@ -393,7 +392,7 @@ def _after(step: Step, subtype: str, masking: bool, indirect: str | None) -> Ste
 
 
 def compose(first: Step, then: Step) -> Step:
-    """The part of a field in a column of a column: `first` in the inner column, which is `then` in the outer."""
+    """Return the step of a field that contributes by `first` to a column, which contributes by `then` to another column."""
     is_direct = then.type == "DIRECT"
     step = _after(first, then.subtype if is_direct else "IDENTITY", then.masking, None if is_direct else then.subtype)
     return replace(step, opaque=True) if then.opaque else step

@@ -1,8 +1,8 @@
-"""The dataset behind a connector, from the options of the program: tables of databases, topics of Kafka.
+"""The datasets of a connector, from the options of the program: tables of databases, topics of Kafka.
 
 A description has `jdbc` or `kafka` (`servers`, `topics`) as the program gave them. `jdbc` has `url`, `dbtable` or `query`, `prepare` for
 statements before that, and `schemas`, the columns of tables in its text if the database was asked. Next to it, `parts` has schema and table
-if the catalog was asked. These may hold secrets. The results of this module hold none, and nothing else uses the options.
+if the catalog was asked. These may contain secrets. The results of this module contain none, and nothing else uses the options.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TOLD = ("jdbc", "kafka", "parts", "catalog_of", "static_partitions", "unknown") 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A dataset that is read or written. `by_query`: a query of the database reads it. `problem` says what is unknown."""
+    """Datasets that a connector reads or writes. If `by_query` is set, a database query reads them. `problem` states what is unknown."""
 
     datasets: Sequence[Name]
     by_query: ReadByQuery | None = None
@@ -29,7 +29,7 @@ class Connected:
 
 
 def open_columns(described: Mapping[str, Any]) -> str | None:
-    """The columns of a query's result with unknown sources, as a reason; None if all are known."""
+    """Return a reason if sources of a query's columns are unknown. None if all are known."""
     found = connected(described)
     read = found.by_query if found is not None else None
     if read is None or not (read.unknown or read.are_rows_unknown):
@@ -41,13 +41,12 @@ def open_columns(described: Mapping[str, Any]) -> str | None:
 
 
 def tables_to_ask(described: Mapping[str, Any]) -> tuple[str, ...]:
-    """The tables with columns that settle the sources of a query's columns, named as in its text."""
+    """Return the tables whose columns determine the sources of a query's columns, named as in its text."""
     found = connected(described)
     return found.by_query.asks if found is not None and found.by_query is not None else ()
 
 
 def connected(described: Mapping[str, Any]) -> Connected | None:
-    """The datasets that a description names; None for an unknown connector."""
     if isinstance(jdbc := described.get("jdbc"), Mapping):
         columns = tuple(str(column["name"]) for column in described.get("columns") or ())
         parts = tuple(str(part) for part in described.get("parts") or ())

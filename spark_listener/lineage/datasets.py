@@ -50,7 +50,7 @@ _LISTED_ONCE = {"operator": None, "reason": "too many columns are made of too ma
 class Dataset:
     """A dataset in one run. `facets` are about the dataset, `part` about its part in the run (the amount read or written).
 
-    `within` are the places in it that the program named by path; empty if it named the dataset.
+    `within` are the places in the dataset that the program named by path. It is empty if the program named the dataset.
     """
 
     namespace: str
@@ -61,15 +61,13 @@ class Dataset:
 
     @property
     def places(self) -> list[str]:
-        """The names that the program gave: of places in the dataset, or of the dataset."""
+        """Return the names that the program used: of places in the dataset, or of the dataset."""
         return [f"{self.name.rstrip('/')}/{place}" for place in self.within] or [self.name]
 
     def as_input(self) -> dict[str, Any]:
-        """The dataset as an input of an event."""
         return self._stated("inputFacets")
 
     def as_output(self) -> dict[str, Any]:
-        """The dataset as an output of an event."""
         return self._stated("outputFacets")
 
     def _stated(self, part: str) -> dict[str, Any]:
@@ -80,7 +78,7 @@ class Dataset:
 def inputs_of(
     plan: Mapping[str, Any], read: Sequence[Mapping[str, Any]] = (), problems: list[Mapping[str, Any]] | None = None
 ) -> list[Dataset]:
-    """One input for each dataset, even if the plan reads it several times. `read`: Spark's counts for each scan of files.
+    """Return one input for each dataset, even if the plan reads it several times. `read` has Spark's counts for each scan of files.
 
     Unknown facts are added to `problems`.
     """
@@ -112,7 +110,6 @@ def inputs_of(
 
 
 def _add_kept(plan: Mapping[str, Any], to: dict[Name, Dataset]) -> None:
-    """Add the datasets of earlier rows that a plan reads (`kept`)."""
     kept = [operator["kept"] for operator in plan.get("operators") or () if operator.get("kept")]
     fields = {field for columns in kept for made in columns.values() for field in made}
     for namespace, name, _ in sorted(fields):
@@ -121,7 +118,10 @@ def _add_kept(plan: Mapping[str, Any], to: dict[Name, Dataset]) -> None:
 
 
 def _counted(read: Sequence[Mapping[str, Any]], plan: Mapping[str, Any]) -> dict[Name, dict[str, int]]:
-    """Rows, files and bytes by dataset. Rows of several scans are added up; files are stated only if all scans read the same number."""
+    """Return rows, files and bytes by dataset.
+
+    Rows of several scans are added up. Files are stated only if all scans read the same number.
+    """
     places = {path: name for source in plan.get("sources") or () for path, name in _places(source).items()}
     scans: dict[Name, list[Mapping[str, Any]]] = {}
     unknown: set[Name] = set()  # datasets that are read together have no separate counts
@@ -149,7 +149,6 @@ def _counted(read: Sequence[Mapping[str, Any]], plan: Mapping[str, Any]) -> dict
 
 
 def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[Name, Dataset], problems: list[Mapping[str, Any]] | None) -> None:
-    """State the columns that a query without output reads. For others, the output's column lineage has them."""
     accesses = column_accesses(plan, sources_of(plan))
     if accesses is None:
         _add(problems, _NOT_FOLLOWED)
@@ -176,7 +175,7 @@ def output_of(
     changed: bool = True,
     problems: list[Mapping[str, Any]] | None = None,
 ) -> Dataset | None:
-    """The dataset that the plan writes; None if it writes none, or none with a name. `changed`: the query completed.
+    """Return the dataset that the plan writes. None if it writes none, or none with a name. `changed`: the query completed.
 
     Unknown facts are added to `problems`.
     """
@@ -213,7 +212,6 @@ def output_of(
 
 
 def _with_partitions(sink: Mapping[str, Any], within: str) -> Mapping[str, Any]:
-    """A sink, with the partition columns in its path: they are columns of the dataset around it."""
     columns = sink.get("columns") or ()
     known = {str(column["name"]).lower() for column in columns}
     added = [{"name": name} for name in partition_pairs(within) if name.lower() not in known]
@@ -221,7 +219,7 @@ def _with_partitions(sink: Mapping[str, Any], within: str) -> Mapping[str, Any]:
 
 
 def _carried_columns(sink: Mapping[str, Any], dataset: Name, *, changed: bool) -> ColumnLineage:
-    """The columns that a command kept: unchanged, renamed, or moved or cloned with the table. Empty for a failed command."""
+    """Return the columns that a command left unchanged or renamed, or moved or cloned with the table. Empty for a failed command."""
     from_dataset = dataset
     if sink.get("carried_from"):
         from_dataset = dataset_at(str(sink["carried_from"]), {"format": sink.get("format")})
@@ -233,7 +231,6 @@ def _carried_columns(sink: Mapping[str, Any], dataset: Name, *, changed: bool) -
 
 
 def _change(sink: Mapping[str, Any]) -> Facet | None:
-    """The lifecycle change of the dataset, as far as it is known."""
     change = sink.get("change") or ("CREATE" if sink.get("creates") else "OVERWRITE" if sink.get("mode") == "overwrite" else None)
     if change is None:
         return None
@@ -248,13 +245,13 @@ def _change(sink: Mapping[str, Any]) -> Facet | None:
 
 
 def bare_input(path: str, format_: str = "") -> Dataset:
-    """An input with only its path known, and perhaps the format of its table."""
+    """Return an input of which only the path is known, and possibly the format of its table."""
     namespace, name = dataset_at(path, {"format": format_})
     return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}), within=_place(path, namespace, name))
 
 
 def named_dataset(namespace: str, name: str) -> Dataset:
-    """A dataset with only its name known. The author may have used an address with a token as its name."""
+    """Return a dataset of which only the name is known. The name may be an address with a token, so it is redacted."""
     namespace, named = (name_without_secrets(redact_address(part)) for part in (namespace, name))
     _, name = dataset_root(namespace, named)
     if named != name and (format_ := format_at(namespace, named)):  # a separate table with the name of a partition
@@ -264,7 +261,7 @@ def named_dataset(namespace: str, name: str) -> Dataset:
 
 
 def bare_output(path: str) -> Dataset:
-    """An output with only its path known. RDD writers refuse to overwrite, so it is new, or a partition of it is."""
+    """Return an output of which only the path is known. RDD writers refuse to overwrite, so it is new, or a partition of it is."""
     namespace, name = dataset_at(path)
     within = _place(path, namespace, name)
     output = Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}), within=within)
@@ -276,15 +273,14 @@ def bare_output(path: str) -> Dataset:
 
 
 def _place(path: str, namespace: str, name: str) -> list[str]:
-    """The place in a dataset that a path names; none if it names the whole dataset."""
     within = within_dataset(path, namespace, name)
     return [within] if within else []
 
 
 def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Namespace and name of a source or sink: of its paths if there are some, else the name in the plan (a table).
+    """Return namespace and name of each dataset of a source or sink, from its paths or from a table's name in the plan.
 
-    The program's own rows (format `local`) are not a dataset for others. An unknown source has a separate name.
+    The program's own rows (format `local`) are not a dataset. An unknown source has a separate name.
     """
     if source.get("unknown"):
         return [("spark", str(source["name"]))]
@@ -303,7 +299,7 @@ def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _places(source: Mapping[str, Any]) -> dict[str, Name]:
-    """The dataset of each path of a source or sink.
+    """Return the dataset of each path of a source or sink.
 
     A single file is a separate dataset, unless it is in a partition folder or named as a part of a folder. Files matched by a pattern are
     parts of their folders, because the program did not name them.
@@ -323,13 +319,12 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _within(source: Mapping[str, Any], dataset: Name) -> list[str]:
-    """The places in a dataset that a source names by path; empty if a path is the whole dataset."""
     places = [within_dataset(path, *dataset) for path, name in _places(source).items() if name == dataset]
     return places if all(places) else []
 
 
 def unknown_datasets(plan: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The unknown sources and sinks, and sources with unknown columns, as problems for the ledger."""
+    """Return problems for the ledger: unknown sources and sinks, and sources with unknown columns."""
     described = [*(plan.get("sources") or ()), *([plan["sink"]] if plan.get("sink") else [])]
     found = [(str(part.get("format")), known.problem) for part in described if (known := connected(part)) is not None and known.problem]
     found += [(str(part.get("format")), reason) for part in described if (reason := open_columns(part)) is not None]
@@ -338,12 +333,10 @@ def unknown_datasets(plan: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def sources_of(plan: Mapping[str, Any]) -> Sources:
-    """The sources of a plan by number, for its column lineage."""
     return {source["source"]: _fields(source) or source_datasets(source) for source in plan.get("sources") or ()}
 
 
 def _fields(source: Mapping[str, Any]) -> Fields | None:
-    """The fields of a source that a database query reads; None for other sources."""
     found = connected(source)
     if found is not None and found.problem is not None:
         return Fields({}, {})

@@ -1,7 +1,7 @@
 """OpenLineage run events of one application: of the program (the pipeline) and of each of its queries (the jobs in it).
 
-For the listener's thread. Every event must be valid by the specification, describe something that happened, and name its parent. START has
-the time of the start, even if the query's name is known only at its end.
+Every event must be valid by the specification, describe something that happened, and name its parent. START has the time of the start, even
+if the query's name is known only at its end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONGEST_MESSAGE = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """One unit of work in the application: a query, a job of an RDD, a stream, or a declared operation."""
+    """One unit of work in an application: a query, a job of an RDD, a stream, or a declared operation."""
 
     run: RunName
     started: str
@@ -38,7 +38,7 @@ class Work:
     stages: Facet | None = None
     streaming: bool = False
     job_facets: Mapping[str, Facet] = field(default_factory=dict)
-    run_facets: Mapping[str, Facet] = field(default_factory=dict)  # facets of its end
+    run_facets: Mapping[str, Facet] = field(default_factory=dict)  # further facets of the run's end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,26 +54,22 @@ class EventMaker:
     def application_start(
         self, at: str, invocation: Invocation, mode: str, ledger: Ledger, source: Mapping[str, Facet] | None = None
     ) -> dict[str, Any]:
-        """The program began to use Spark. `source`: facets about its source."""
         recorded = facet(INVOCATION, **{name: getattr(invocation, name) for name in invocation.__slots__}, mode=str(mode))
         stated = {INVOCATION: recorded, CAPTURE: ledger.facet(), **self.run_facets}
         return self._event("START", at, self.application, "APPLICATION", stated, self._above(), source)
 
     def application_end(self, at: str, outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
-        """The program ended."""
         stated = {CAPTURE: ledger.facet(), **_error(outcome)}
         return self._event(_ending(outcome), at, self.application, "APPLICATION", stated, self._above())
 
     def work_start(self, work: Work) -> dict[str, Any]:
-        """START of one unit of work."""
         return self._work("START", work.started, work, {})
 
     def work_runs(self, work: Work, at: str) -> dict[str, Any]:
-        """RUNNING, with the stages that Spark has run so far."""
+        """Return a RUNNING event, with the stages that Spark has run so far."""
         return self._work("RUNNING", at, work, facets(**{STAGES: work.stages}))
 
     def work_end(self, work: Work) -> dict[str, Any]:
-        """COMPLETE, FAIL or ABORT of one unit of work."""
         stated = {CAPTURE: work.ledger.facet(), **facets(**{STAGES: work.stages}), **work.run_facets, **_error(work.outcome)}
         return self._work(_ending(work.outcome), work.ended, work, stated)
 
@@ -120,12 +116,12 @@ class EventMaker:
 
 
 def now() -> str:
-    """The current time in the form of all events: ISO 8601, UTC, microseconds."""
+    """Return the current time in the form of all events: ISO 8601, UTC, microseconds."""
     return instant(datetime.now(UTC))
 
 
 def instant(value: Any) -> str:
-    """A time in the form of all events, from such a time, ISO 8601, or milliseconds since the epoch."""
+    """Convert a time, ISO 8601 text, or milliseconds since the epoch to the form of all events."""
     if isinstance(value, (int, float)):
         value = datetime.fromtimestamp(value / 1000, UTC)
     elif isinstance(value, str):

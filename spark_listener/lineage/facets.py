@@ -1,4 +1,4 @@
-"""Facets of events: OpenLineage's own by name, and our custom ones.
+"""Facets of events: OpenLineage's own by name, and custom ones.
 
 Facets are plain mappings, because importing the classes of openlineage-python takes longer than capturing a small program. A test compares
 every schema with that package. Custom facets have the prefix `headwater_`, as the specification asks. Every facet names its producer.
@@ -74,12 +74,11 @@ SCHEMAS: Mapping[str, str] = {
 
 
 def facet(key: str, **fields: Any) -> Facet:
-    """The facet under `key`, without None at any depth."""
+    """Return the facet with the schema of `key`. Values None are removed at any depth."""
     return {"_producer": PRODUCER, "_schemaURL": SCHEMAS[key], **_plain(fields)}
 
 
 def facets(**made: Facet | None) -> dict[str, Facet]:
-    """Facets by key, without None."""
     return {key: value for key, value in made.items() if value is not None}
 
 
@@ -101,8 +100,8 @@ class Ledger:
     `status` is `complete`, `partial`, `refused` (coarse, see `problems`), `off` (coarse by the mode) or `running` (at START). `expected`
     counts the segments of tasks that succeeded, `arrived` those that exist. `dropped` counts items that the spool had no room for since the
     last delivered event. `cost`: milliseconds that the program waited (`driver_ms`), of rewriting plans (`planning_ms`), of task processor
-    time (`tasks_ms`) and of our thread (`thread_ms`); `bytes` and `rows` of associations. `leftOut` counts work without separate runs:
-    queries at the end of an application, and batches of a stream.
+    time (`tasks_ms`) and of the listener's thread (`thread_ms`); `bytes` and `rows` of associations. `leftOut` counts work without separate
+    runs: queries at the end of an application, and batches of a stream.
     """
 
     status: str
@@ -116,5 +115,4 @@ class Ledger:
     leftOut: Mapping[str, int] | None = None  # noqa: N815  # the name on the wire
 
     def facet(self) -> Facet:
-        """The ledger as a facet."""
         return facet(CAPTURE, **{name: getattr(self, name) for name in self.__slots__})

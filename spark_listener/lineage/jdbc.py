@@ -1,4 +1,4 @@
-"""Names of the tables of databases, by the URL of JDBC and the table as a program gave them (rules: OpenLineage's for each database).
+"""Names database tables, from the JDBC URL and the table that a program gave (rules: OpenLineage's for each database).
 
     PostgreSQL, Redshift          postgres://{host}:{port}, redshift://…          database.schema.table
     MySQL, MariaDB, OceanBase     mysql://{host}:{port}, oceanbase://…            database.table
@@ -8,10 +8,10 @@
     Teradata, Hive                teradata://{host}:{port}, hive://…              database.table
     Trino                         trino://{host}:{port}                           catalog.schema.table
     Snowflake                     snowflake://{organization}-{account}            database.schema.table
-    others                        what the URL says of the place                  the table as it was given
+    others                        host and port in the URL                        the table as the program gave it
 
-A URL may hold passwords in any of its parts. So nothing of it is kept but host, port, database and schema, each in a form that is checked;
-where they cannot be told, the name says less. What a program left out (port, schema) is what the database takes then.
+A URL may contain passwords in any of its parts. So only host, port, database and schema are used, each in a form that is checked. A part
+that is not certain is left out of the name. Parts that the program left out (port, schema) get the database's default.
 """
 
 from __future__ import annotations
@@ -83,16 +83,14 @@ class Database:
 
     @property
     def dialect(self) -> str | None:
-        """The SQL dialect in sqlglot's words; None if unknown."""
         known = _KINDS.get(self.kind)
         return known.dialect if known else _DIALECTS.get(self.kind)
 
     def whole(self) -> Name:
-        """The whole database, if the table is unknown."""
         return self.namespace, self.database or "unknown"
 
     def table(self, parts: Sequence[str]) -> Name:
-        """A table by the parts of its name, the table's own last. Missing parts get the database's default."""
+        """Return the name of a table. `parts` are the parts of its name, the table's own last. Missing parts get the database's default."""
         known = _KINDS.get(self.kind)
         if known is None:
             return self.namespace, ".".join(_quoted(part) for part in ((self.database,) if self.database else ()) + tuple(parts))
@@ -102,13 +100,13 @@ class Database:
         return self.namespace, ".".join(_quoted(part) for part in parts)
 
     def folded(self, part: str) -> str:
-        """An unquoted name in the database's case."""
+        """Return an unquoted name in the database's case."""
         fold = _KINDS[self.kind].fold if self.kind in _KINDS else ""
         return part.lower() if fold == "lower" else part.upper() if fold == "upper" else part
 
 
 def database_of(url: str) -> Database:
-    """The database of a URL. Never raises, and keeps no secret."""
+    """Return the database of a JDBC URL. Never raises, and contains no secret."""
     text = url.strip()
     text = text[5:] if text[:5].lower() == "jdbc:" else text
     kind, _, rest = text.partition(":")
@@ -132,7 +130,7 @@ def database_of(url: str) -> Database:
 
 
 def parts_of(table: str, database: Database) -> list[str] | None:
-    """The parts of a table's name, in the database's case; None if the text is not a name (but a query)."""
+    """Return the parts of a table's name, in the database's case. None if the text is a query."""
     parts: list[str] = []
     at = 0
     text = table.strip()
@@ -150,9 +148,9 @@ def parts_of(table: str, database: Database) -> list[str] | None:
 
 
 def _split(rest: str, kind: str) -> tuple[str, dict[str, str]]:
-    """Place and parameters of a URL.
+    """Split a URL into place and parameters.
 
-    Parameters follow the first `?` or `;`; for H2, Derby and the like they are never part of the place.
+    Parameters follow the first `?` or `;`. Even for H2 and Derby they are never part of the place.
     """
     mark = re.search(r"[?;]" if kind != "teradata" else r"[?;/](?=\w+=)", rest)
     place, stated = (rest[: mark.start()], rest[mark.end() :]) if mark else (rest, "")
@@ -173,7 +171,7 @@ def _namespace(kind: _Kind, authority: str) -> str:
 
 
 def _oracle(rest: str) -> Database:
-    """`thin:[user/password]@[//]host[:port][:sid|/service]`, or a description in brackets."""
+    """Parse `thin:[user/password]@[//]host[:port][:sid|/service]`, or a description in brackets."""
     place = rest.rpartition("@")[2] if "@" in rest else ""
     found = _DESCRIBED.search(place) if "(" in place else _ORACLE.fullmatch(place)
     if found is None:
@@ -184,7 +182,6 @@ def _oracle(rest: str) -> Database:
 
 
 def _other(kind: str, authority: str, path: str) -> Database:
-    """A database without naming rules: its kind and place."""
     found = _AUTHORITY.fullmatch(authority)
     if found:
         port = f":{found['port']}" if found["port"] else ""
@@ -197,10 +194,9 @@ def _first(parameters: dict[str, str], names: Sequence[str]) -> str | None:
 
 
 def _checked(part: str | None) -> str | None:
-    """A part of a URL for a name; None if it could hold anything else."""
+    """Return a part of a URL if it can be used in a name. None if it could contain anything else."""
     return part if part and _PLAIN.fullmatch(part) and "://" not in part else None
 
 
 def _quoted(part: str) -> str:
-    """A part of a name, quoted if it holds a dot or a quote."""
     return '"' + part.replace('"', '""') + '"' if "." in part or '"' in part else part

@@ -1,7 +1,7 @@
-"""Column lineage of rows that leave a plan: checkpoints, DataFrames made of RDDs, batches of streams.
+"""Column lineage of rows that leave a plan: checkpoints, DataFrames made from RDDs, batches of streams.
 
-A later query knows such rows by their attributes only. Their lineage is computed when they are made, so that a program that checkpoints in
-a loop keeps no earlier plan. An RDD may mix all columns; such steps are `opaque`.
+A later query refers to such rows by their attributes only. Their lineage is computed when they are made, so that a program that checkpoints
+in a loop keeps no earlier plan. An RDD may mix all columns; such steps are `opaque`.
 
 The plan of a batch is known at the end of the batch. Until then the lineage of its rows names their attributes (`ROWS`), which are replaced
 afterwards.
@@ -29,18 +29,17 @@ class RowSources:
     rows: Steps
 
     def opaque(self) -> Steps:
-        """The sources of every column that a function makes of these."""
+        """Return the sources of any column that a function makes from these columns."""
         return merged([*({at: _opaque(steps) for at, steps in column.items()} for column in self.columns)])
 
 
 @dataclass(slots=True)
 class KeptColumns:
-    """The lineage of kept rows by attribute. `within` adds it to the description of a plan that reads them."""
+    """The lineage of rows that left a plan, by attribute. `within` adds it to the description of a plan that reads them."""
 
     _known: dict[int, tuple[Steps, Steps]] = field(default_factory=dict)
 
     def of_plan(self, plan: Mapping[str, Any]) -> RowSources:
-        """The sources of the rows of a plan."""
         from headwater.spark_listener.lineage.datasets import sources_of  # loaded on demand: most programs keep no rows
 
         plan = self.within(plan)
@@ -51,19 +50,19 @@ class KeptColumns:
         return RowSources([found.columns[column["name"]] for column in output], found.dataset)
 
     def keep(self, attributes: Iterable[int], columns: Iterable[Steps], rows: Steps) -> None:
-        """Keep the sources of some attributes, by position."""
+        """Store the sources of some attributes, by position."""
         for attribute, column in zip(attributes, columns, strict=False):
             is_itself = (ROWS, str(attribute), "") in column  # the rows of a checkpoint have the attributes of its plan
             if not is_itself and (len(self._known) < _MOST or attribute in self._known):
                 self._known[attribute] = (column, rows)
 
     def awaits(self, plan: Mapping[str, Any]) -> bool:
-        """Whether some rows in a plan are of yet unknown origin."""
+        """Return whether a plan reads rows whose origin is not known yet."""
         rows = [self._leaf(operator).get("kept", {}) for operator in plan.get("operators") or () if _is_of_unknown_rows(operator)]
         return any(namespace == ROWS for kept in rows for made in kept.values() for namespace, _, _ in made)
 
     def within(self, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The plan, with the lineage of kept attributes at its leaves."""
+        """Return the plan with the stored lineage of attributes at its leaves."""
         operators = [self._leaf(operator) for operator in plan.get("operators") or ()]
         if any(UNKNOWN in made for operator in operators for made in (operator.get("kept") or {}).values()):
             return {**plan, "left_out": True}
@@ -82,7 +81,6 @@ class KeptColumns:
         return {**operator, "kept": kept, "kept_rows": merged([rows for _, rows in known.values()])}
 
     def _resolve(self, column: Steps, rows: Steps, above: frozenset[str] = frozenset()) -> tuple[Steps, Steps]:
-        """Replace the attributes (`ROWS`) in the lineage of a column and of its rows, as far as they are known."""
         read = {name for fields in (column, rows) for namespace, name, _ in fields if namespace == ROWS} - above
         below = {name: self._resolve(*self._known[int(name)], above | read) for name in read if int(name) in self._known}
         if not below:
@@ -92,12 +90,11 @@ class KeptColumns:
 
 
 def _is_of_unknown_rows(operator: Mapping[str, Any]) -> bool:
-    """Whether an operator reads an RDD without rows of the program itself. The plan says no more about it."""
+    """Return whether an operator reads an RDD that is not the program's own rows. The plan does not show the RDD's origin."""
     return operator.get("op") == "LogicalRDD" and not operator.get("own")
 
 
 def _replaced(fields: Steps, known: Mapping[str, Steps]) -> Steps:
-    """Replace the attributes in `known` by their lineage."""
     found: list[Steps] = []
     for (namespace, name, path), steps in fields.items():
         if namespace != ROWS or name not in known:

@@ -1,8 +1,8 @@
-"""Removes secrets from the literals of a manifest's expressions: `password = 'x'` keeps the column and loses the text.
+"""Removes secrets from the literals of a manifest's expressions: of `password = 'x'`, the column stays and the text is removed.
 
 A literal is a secret if it looks like one, if its expression has a column with a secret's name, or if it makes such a column. Next to names
 with another meaning (`tokens`, `pass_count`), numbers and dates stay, and only texts are removed. A removed literal becomes an expression
-without a value (`truncated`), and a trace that needs the value reports that. For groups that a trace finds again (`derived`), the literals
+without a value (`truncated`), and a trace that needs the value reports that. If a trace computes groups again (`derived`), the literals
 of the plan's conditions stay, because the trace needs them. Texts of operators and expressions are for people, and are always redacted.
 """
 
@@ -20,7 +20,6 @@ _HARMLESS = {"attr", "isnotnull", "isnull", "=", "<=>"}  # applied to columns on
 
 
 def without_secret_literals(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest, with operators without visible secrets."""
     keeps = any(boundary.get("derived") for boundary in manifest.get("boundaries") or ())
     clean = {**manifest, "operators": [_operator(operator, keeps) for operator in manifest.get("operators") or ()]}
     if manifest.get("boundaries"):
@@ -29,7 +28,6 @@ def without_secret_literals(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _boundary(boundary: Mapping[str, Any], keeps: bool) -> Mapping[str, Any]:
-    """A boundary. The condition of a match is over recorded values, named by the text that computed them."""
     compared = boundary.get("compared")
     return {**boundary, "compared": _called(_part(compared, keeps))} if compared else boundary
 
@@ -49,7 +47,6 @@ def _operator(operator: Mapping[str, Any], keeps: bool) -> dict[str, Any]:
 
 
 def _part(part: Any, keeps: bool, makes: str = "") -> Any:
-    """A member of an operator; the same object if it holds no secret. `makes`: the column that it makes."""
     if isinstance(part, list):
         children = [_part(child, keeps, makes) for child in part]
         return children if any(child is not before for child, before in zip(children, part, strict=True)) else part
@@ -73,7 +70,7 @@ def _outermost(expression: Mapping[str, Any], keeps: bool, makes: str) -> Mappin
 
 
 def _holds_secret(expression: Mapping[str, Any], makes: str) -> bool:
-    """Whether the text of an expression may show a secret that its structure does not."""
+    """Return whether the text of an expression may show a secret that its structure does not."""
     if expression.get("fn") in _CONNECTIVES:
         return any(_holds_secret(child, makes) for child in _arguments(expression))
     parts = list(_walk(expression))
@@ -90,7 +87,7 @@ def _expression(expression: Mapping[str, Any], makes: str) -> Mapping[str, Any]:
 
 
 def _hidden(expression: Mapping[str, Any], *, texts: bool, every: bool) -> Mapping[str, Any]:
-    """The expression without literals: only `texts`, `every` literal, or those that look like a secret."""
+    """Return the expression without literals: only `texts`, `every` literal, or those that look like a secret."""
     if expression.get("fn") == "literal":
         goes = every or (texts and not str(expression.get("type") or "").startswith(_PLAIN)) or _has_form(expression)
         if expression.get("value") is None or not goes:

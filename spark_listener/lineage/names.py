@@ -1,6 +1,6 @@
-"""Names of jobs, as in OpenLineage's Spark integration. `naming` makes the names of datasets.
+"""Names of jobs, as in OpenLineage's Spark integration, so that lineage from other producers has the same nodes.
 
-For events and manifests, so that lineage from other producers has the same nodes.
+`naming` makes the names of datasets.
 """
 
 from __future__ import annotations
@@ -15,28 +15,31 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-.]+")
 
 
 def base_name(name: str) -> str:
-    """The last part of a dataset's name, for the name of the job that writes it."""
+    """Return the last part of a dataset's name, for the name of the job that writes it."""
     return name.rstrip("/").rsplit("/", 1)[-1] or "root"
 
 
 def without_time(name: str) -> str:
-    """The folder name that the program gave to `saveAsTextFiles` of a stream: batch folder `out-1767225600000.txt` gives `out.txt`."""
+    """Return the folder name that the program gave to `saveAsTextFiles` of a stream.
+
+    The batch folder `out-1767225600000.txt` gives `out.txt`.
+    """
     return _BATCH.sub("", name)
 
 
 def snake_case(text: str) -> str:
-    """`InsertIntoHadoopFsRelationCommand` is `insert_into_hadoop_fs_relation_command`, `My App` is `my_app`."""
+    """Convert `InsertIntoHadoopFsRelationCommand` to `insert_into_hadoop_fs_relation_command`, `My App` to `my_app`."""
     return re.sub(r"_+", "_", _CAMEL.sub("_", text.strip())).lower().strip("_") or "application"
 
 
 def job_name(application: str, operation: str, output: str | None = None) -> str:
-    """Name of a query's job: `{application}.{operation}.{base name of the output}`."""
+    """Return the name of a query's job: `{application}.{operation}.{base name of the output}`."""
     parts = [application, snake_case(operation)]
     return ".".join([*parts, snake_case(base_name(output))] if output else parts)
 
 
 class JobNames:
-    """The names of an application's jobs: `job_name`, with more of the output's path if two outputs would share a name.
+    """The names of an application's jobs. If two outputs would give the same name, it contains more of the output's path.
 
     A program that writes `2023/data` and `2024/data` has two jobs: the first is named after `data`, the other after `2024_data`.
     """
@@ -45,7 +48,6 @@ class JobNames:
         self._outputs: dict[str, tuple[str, str]] = {}
 
     def of(self, application: str, operation: str, output: tuple[str, str] | None) -> str:
-        """The name of the job that does `operation` to `output`, a dataset's namespace and name."""
         if output is None:
             return job_name(application, operation)
         parts = [part for part in "/".join(output).split("/") if part]

@@ -1,12 +1,12 @@
-"""Names of datasets, after the naming rules of OpenLineage: the one place that makes them.
+"""Names of datasets, by the naming rules of OpenLineage. All names are made here.
 
 A name is a namespace (where the data is) and a name within it. The same data must get the same name however a program reached it, so that
-lineage of all producers meets in one node. A name must not depend on the machine's state, and must never carry a secret.
+lineage of all producers meets in one node. A name must not depend on the machine's state, and must never contain a secret.
 
-The name of what lies at a path is `dataset_name`, that of the dataset in which it lies `dataset_at`: a partition or a part of a dataset has
-the dataset's name.
+`dataset_name` names the data at a path. `dataset_at` names the dataset in which a path lies: a partition or a part of a dataset has the
+dataset's name.
 
-A name holds the path as it is, without escapes, as OpenLineage's integration for Spark has it: `/data/run #1`, `/data/50%`, `/data/50%25`.
+A name contains the path without escapes, as in OpenLineage's integration for Spark: `/data/run #1`, `/data/50%`, `/data/50%25`.
 
     files of this machine          file                                             /absolute/path
     files of another machine       file://{host}                                    /absolute/path
@@ -40,7 +40,7 @@ _IN_URI = "/:@!$&'()*+,;=-._~"
 
 
 def dataset_name(path: str) -> Name:
-    """Namespace and name of the data at a path; `path_of_dataset` is the inverse. Different paths have different names."""
+    """Return namespace and name of the data at a path. `path_of_dataset` is the inverse. Different paths have different names."""
     text = redact_address(path)
     if split_path(text).scheme in ("http", "https"):  # not a Hadoop file system but a URI, and its query may hold a secret
         uri = urlsplit(text)
@@ -49,7 +49,7 @@ def dataset_name(path: str) -> Name:
 
 
 def dataset_at(path: str, described: Mapping[str, Any] | None = None) -> Name:
-    """Namespace and name of the dataset at a path, or around it (`headwater.paths.dataset_root`).
+    """Return namespace and name of the dataset at a path, or around it (`headwater.paths.dataset_root`).
 
     `described` is the plan's description of a source or sink: its format, and its name in a catalog.
     """
@@ -59,13 +59,13 @@ def dataset_at(path: str, described: Mapping[str, Any] | None = None) -> Name:
 
 
 def topic_name(servers: str, topic: str) -> Name | None:
-    """Namespace and name of a Kafka topic. The first broker in `servers` names the cluster; None if it is not an address."""
+    """Return namespace and name of a Kafka topic. The first broker in `servers` names the cluster. None if it is not an address."""
     broker = _BROKER.fullmatch(servers.split(",", 1)[0].strip())
     return (f"kafka://{broker['host']}:{broker['port'] or _KAFKA_PORT}", topic) if broker else None
 
 
 def address_of(name: Name) -> str:
-    """The URI of a dataset (RFC 3986), by its name. Characters that a URI may not hold are escaped."""
+    """Return the URI of a dataset (RFC 3986), from its name. Characters that a URI may not contain are escaped."""
     namespace, within = name
     if "://" not in namespace:  # file, or a word for data without an address, such as a session's table
         return f"{quote(namespace, safe=_IN_URI)}:{quote(within, safe=_IN_URI)}"
@@ -73,5 +73,5 @@ def address_of(name: Name) -> str:
 
 
 def folder_of(file: str) -> str:
-    """The dataset's folder of a data file: its parent, above the folders of a partition (`key=value`)."""
+    """Return the folder of a data file's dataset: its parent, above the folders of a partition (`key=value`)."""
     return split_root(file.rsplit("/", 1)[0]).root

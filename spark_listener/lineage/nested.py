@@ -1,7 +1,7 @@
 """Fields within columns, from Spark's text of a type: `struct<street:string,lines:array<struct<n:int>>>`.
 
-For the schema facet, which uses `_element` for the elements of an array, `key` and `value` for a map. A type's text does not quote names.
-An ambiguous text is not guessed at: the column is stated without its fields.
+The schema facet lists them. It uses `_element` for the elements of an array, and `key` and `value` for a map. A type's text does not quote
+names. An ambiguous text is not guessed at: the column is stated without its fields.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _DEEPEST = 20
 
 
 def fields_of(text: str) -> list[dict[str, Any]]:
-    """The fields of a type; empty if it has none, or its text is ambiguous."""
+    """Return the fields of a type. Empty if it has none, or its text is ambiguous."""
     try:
         return _fields(text, 0)
     except ValueError:
@@ -40,13 +40,12 @@ def _fields(text: str, depth: int) -> list[dict[str, Any]]:
 
 
 def _is_type(text: str) -> bool:
-    """Whether a text looks like one type: a word, with its contents in brackets, and nothing else."""
+    """Return whether a text looks like one type: a word, with its contents in brackets, and nothing else."""
     head = text.partition("<")[0].partition("(")[0]
     return head.replace("_", "").replace(" ", "").isalnum()
 
 
 def _parts(text: str) -> list[str]:
-    """The texts between the outermost commas."""
     parts, depth, begin = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter in "<(") - (letter in ">)")

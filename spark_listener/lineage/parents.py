@@ -1,4 +1,4 @@
-"""Names of runs: new ones, and the parent run in a scheduler's variables (`OPENLINEAGE_PARENT_…`, `OPENLINEAGE_ROOT_…`)."""
+"""Ids of runs: new ids, and the parent run in a scheduler's variables (`OPENLINEAGE_PARENT_…`, `OPENLINEAGE_ROOT_…`)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class RunName:
 
 
 def new_run_id() -> str:
-    """A new run's id: a UUID of version 7 (RFC 9562), which sorts by time, as OpenLineage recommends."""
+    """Return a new id: a UUID of version 7 (RFC 9562), which sorts by time, as OpenLineage recommends."""
     milliseconds = time.time_ns() // 1_000_000
     random = uuid4().int & (1 << 80) - 1 & ~(0xF << 76)  # keeps the variant of version 7
     return str(UUID(int=(milliseconds & (1 << 48) - 1) << 80 | 7 << 76 | random))
 
 
 def given_parent(environ: Mapping[str, str], *, root: bool = False) -> RunName | None:
-    """The parent (or root) run in the environment, as `…_ID=namespace/job/run` or in three variables; None without one."""
+    """Return the parent (or root) run in the environment, as `…_ID=namespace/job/run` or in three variables. None without one."""
     prefix = "OPENLINEAGE_ROOT_PARENT" if root else "OPENLINEAGE_PARENT"
     whole = environ.get(f"{prefix}_ID", "")
     if whole:

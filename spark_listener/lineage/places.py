@@ -1,4 +1,4 @@
-"""The places of an application's tables, as seen in its queries, because the place of a dropped table cannot be read any more."""
+"""Remembers the location of each table in an application's queries, because that of a dropped table can no longer be read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _SHOWN = ("path", "paths", "format", "columns")
 
 
 class TablePlaces:
-    """Places by catalog and name. `of` completes the description of a table that a command dropped or moved."""
+    """Locations of tables by catalog and name. `of` completes the description of a table that a command dropped or moved."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], Mapping[str, Any]] = {}
 
     def of(self, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The plan, with the table's place in its sink if only the name was left. Tables in the plan are remembered."""
+        """Return the plan, with the table's location in its sink if only the name was left. Tables in the plan are remembered."""
         sink = plan.get("sink")
         for described in [*(plan.get("sources") or ()), *([sink] if sink else [])]:
             if described.get("table") and described.get("path") and (len(self._known) < _MOST or _key(described) in self._known):
@@ -31,7 +31,7 @@ class TablePlaces:
             known = self._known.pop(_key(sink), None)
             if known is not None:
                 sink = {**known, **sink}
-                if not str(sink["table"]).startswith("spark_catalog."):  # DROP IF EXISTS in a catalog that does not tell what it dropped
+                if not str(sink["table"]).startswith("spark_catalog."):  # DROP IF EXISTS in a catalog that does not state what it dropped
                     sink.setdefault("change", "DROP")
         return {**plan, "sink": sink}
 

@@ -21,7 +21,7 @@ _LONGEST = 2000
 
 @dataclass(slots=True)
 class Quality:
-    """`inputs` are facets by the number of a source. `output` are facets of the output, `run` of the run."""
+    """Data quality facets. `inputs` are by the number of a source, `output` are facets of the output, `run` of the run."""
 
     inputs: dict[Any, dict[str, Facet]] = field(default_factory=dict)
     output: dict[str, Facet] = field(default_factory=dict)
@@ -29,7 +29,6 @@ class Quality:
 
 
 def quality_of(plan: Mapping[str, Any], observed: Mapping[str, Any] | None) -> Quality:
-    """The quality facts about the plan's inputs and outputs that were observed."""
     found = Quality()
     operators = {operator["id"]: operator for operator in plan.get("operators") or ()}
     tests: list[dict[str, Any]] = []
@@ -57,14 +56,14 @@ def quality_of(plan: Mapping[str, Any], observed: Mapping[str, Any] | None) -> Q
 
 
 def _scan_below(operator: Mapping[str, Any], operators: Mapping[Any, Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The scan with exactly the rows that pass the operator; None if these are not the rows of a dataset."""
+    """Return the scan with exactly the rows that pass the operator. None if these are not the rows of a dataset."""
     while operator.get("op") in _SAME_ROWS and len(operator.get("children") or ()) == 1:
         operator = operators.get(operator["children"][0], {})
     return operator if operator.get("op") == "Scan" and operator.get("source") is not None else None
 
 
 def _written(plan: Mapping[str, Any], wanted: Mapping[str, Any], operators: Mapping[Any, Mapping[str, Any]]) -> dict[Any, str] | None:
-    """The output names of the operator's columns, if its rows are exactly the written rows; else None."""
+    """Return the output names of the operator's columns, if its rows are exactly the written rows. Otherwise None."""
     sink = plan.get("sink") or {}
     if not sink or sink.get("mode") not in ("overwrite", "append") or sink.get("merge"):
         return None

@@ -1,7 +1,7 @@
 """Converts the bridge's report about an ended query to a unit of work for OpenLineage, and to the manifest of its capture.
 
-For the listener's thread. The manifest comes from the bridge; this module adds what only this side knows (the run, the application, the
-names of datasets). What the bridge left out becomes a problem, and is never filled in.
+The manifest comes from the bridge; this module adds what only Python has (the run, the application, the names of datasets). Anything that
+the bridge left out becomes a problem, and is never filled in.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SEVERAL = {"operator": "Union", "reason": "records that one statement inserts i
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The result of a query. `manifest` is None if no records were captured. `unknown`: problems about its datasets and columns."""
+    """The result of a query. `manifest` is None if no records were captured. `unknown` are problems about its datasets and columns."""
 
     work: Work
     manifest: Mapping[str, Any] | None
@@ -55,9 +55,9 @@ class QueryContext:
 
 
 def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, run_id: str, segments: Path | None) -> Query | None:
-    """The ended query, which may have no dataset; None if it succeeded and only read a table format's log.
+    """Return the ended query, which may have no dataset. None if it succeeded and only read a table format's log.
 
-    `segments`: local folder with its segments.
+    `segments` is the local folder with its segments.
     """
     failure = failure_of(event.get("error"))
     plan = event.get("plan") or {}
@@ -95,7 +95,6 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
 def _further(
     event: Mapping[str, Any], inputs: list[Dataset], problems: list[Mapping[str, Any]], context: QueryContext, *, changed: bool
 ) -> list[Dataset]:
-    """The further outputs of a statement that inserts into several tables. Inputs that only they read are added to `inputs`."""
     outputs = []
     for part in event.get("more") or ():
         plan = context.places.of(part["plan"])
@@ -107,7 +106,7 @@ def _further(
 
 
 def running_of(plan: Mapping[str, Any], stages: Mapping[str, Any] | None, started: str, context: QueryContext, run_id: str) -> Work | None:
-    """A query that has not ended; None if it reads and writes nothing with a name."""
+    """Return a query that has not ended. None if it reads and writes nothing with a name."""
     inputs, output = inputs_of(plan), output_of(plan, None, changed=False)
     if _is_nothing(inputs, output):
         return None
@@ -147,7 +146,6 @@ def _ledger(
 
 
 def ledger_of(manifest: Mapping[str, Any], mode: Mode, problems: list[dict[str, Any]]) -> Ledger:
-    """The ledger of a capture."""
     expected, arrived = len(manifest["segments"]) + len(manifest.get("lost", ())), len(manifest["segments"])
     cost = {name: float(value) for name, value in (manifest.get("cost") or {}).items() if isinstance(value, (int, float))}
     return Ledger(
@@ -162,7 +160,6 @@ def ledger_of(manifest: Mapping[str, Any], mode: Mode, problems: list[dict[str, 
 
 
 def _unseen(command: Any) -> dict[str, Any]:
-    """The reason why nothing is known about the records of a query with an output."""
     if command in (None, _WRITE):
         return {"operator": None, "reason": "the query was not seen by the capture", "kind": "missing"}
     operator = str(command).removeprefix("execute ")
@@ -172,7 +169,10 @@ def _unseen(command: Any) -> dict[str, Any]:
 def manifest_of(
     parts: Mapping[str, Any], run: RunName, started: str, ended: str, context: QueryContext, segments: Path | None
 ) -> dict[str, Any]:
-    """The manifest of a capture from the parts of the JVM or of a recording in Python. `segments`: local folder of its segments."""
+    """Return the manifest of a capture from the parts of the JVM or of a recording in Python.
+
+    `segments` is the local folder of its segments.
+    """
     manifest = dict(parts)
     manifest |= {
         "run": {"namespace": run.namespace, "job": run.job, "runId": run.run_id},
@@ -195,7 +195,6 @@ def manifest_of(
 
 
 def _check_arrival(manifest: dict[str, Any], segments: Path) -> None:
-    """Keep the existing segments, and state the missing ones."""
     folder = segments / str(manifest["capture"])
     present = [segment for segment in manifest.get("segments") or () if (folder / str(segment["name"])).is_file()]
     lost = [segment["name"] for segment in manifest.get("segments") or () if segment not in present]
@@ -220,12 +219,10 @@ def _named(described: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _within(file: Mapping[str, Any]) -> list[str]:
-    """The name of a part of a connector's dataset: the number of a topic's partition."""
     return [str(file["within"])] if "within" in file else []
 
 
 def _state_quality(observed: Mapping[str, Facet] | None, datasets: Sequence[tuple[str, str]], inputs: Sequence[Dataset]) -> None:
-    """Add the observations about all rows of a source to its only dataset."""
     if observed and len(datasets) == 1:
         for dataset in inputs:
             if (dataset.namespace, dataset.name) == datasets[0]:
@@ -233,12 +230,11 @@ def _state_quality(observed: Mapping[str, Facet] | None, datasets: Sequence[tupl
 
 
 def _is_nothing(inputs: Sequence[Dataset], output: Dataset | None) -> bool:
-    """Whether a query concerns nobody: it has no dataset, or it is a look of commands and scans of a Delta table at the table's log."""
+    """Return whether a query has no dataset, or only reads the log of a Delta table."""
     return output is None and all("/_delta_log/" in dataset.name for dataset in inputs)
 
 
 def _metrics(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The counts of written files and rows: Spark's, or, for rows, the capture's."""
     metrics = dict(event.get("metrics") or {})
     capture = event.get("capture") or {}
     sink = (capture.get("sink") or {}).get("boundary")
@@ -249,7 +245,6 @@ def _metrics(event: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_of_files(capture: Mapping[str, Any]) -> bool:
-    """Whether a manifest can name inputs and outputs: files, or tables with followed records."""
     return all(
         described and (described.get("path") or described.get("files")) and described.get("format")
         for described in [*(capture.get("sources") or ()), capture.get("sink")]
@@ -257,7 +252,6 @@ def _is_of_files(capture: Mapping[str, Any]) -> bool:
 
 
 def failure_of(error: Any) -> Outcome | None:
-    """The outcome of failed work, from the bridge's report; None after a success."""
     if not error:
         return None
     cancelled = False

@@ -1,7 +1,7 @@
 """Columns of a scan that its table does not have: hidden columns, and aggregates that the table answers itself.
 
-For column lineage. Iceberg answers `max(w)` from its metadata, databases and file readers answer more, and the scan then has a column of
-that name. Hidden columns (`_file`, `_metadata`) contain the place of a row, and depend on no column.
+Iceberg answers `max(w)` from its metadata, databases and file readers answer more, and the scan then has a column of that name. Hidden
+columns (`_file`, `_metadata`) contain the place of a row, and depend on no column.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _named(operator: Mapping[str, Any], table: Collection[str]) -> Mapping[str, 
 
 
 def _arguments(call: re.Match[str] | None, known: Mapping[str, str]) -> list[str]:
-    """The table columns in a call's arguments, in the notation of the table's reader: `max(w)`, `SUM("price" * qty)`."""
+    """Return the table columns in a call's arguments, in the notation of the table's reader: `max(w)`, `SUM("price" * qty)`."""
     if call is None:
         return []
     whole = call[1].removeprefix("DISTINCT ").strip()

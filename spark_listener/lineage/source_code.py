@@ -1,7 +1,7 @@
 """The facet `sourceCodeLocation` for a script in a git checkout.
 
 Read once, on the listener's thread, with git commands that run nothing of the repository (no hooks, filters or monitors). The commit is
-stated only if it contains the script as it is, because nobody could look up a changed script.
+stated only if it contains the script unchanged, because nobody could look up a changed script.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FILES = {"github": "blob", "gitlab": "-/blob"}  # the start of a file's path be
 
 
 def source_location(script: str | None) -> Facet | None:
-    """The facet of a script; None if it is not in a checkout, or git does not answer."""
+    """Return the facet of a script. None if it is not in a checkout, or git does not answer."""
     if script is None or not os.path.isfile(script):
         return None
     folder, name = os.path.split(script)
@@ -45,7 +45,7 @@ def source_location(script: str | None) -> Facet | None:
 
 
 def _url(repository: str | None, commit: str | None, path: str) -> str | None:
-    """The file's page on a known forge, else the repository's address; None if it is on this machine only."""
+    """Return the file's page on a known forge, else the repository's address. None if the repository is on this machine only."""
     found = _REMOTE.fullmatch(repository or "")
     if found is None:
         return None

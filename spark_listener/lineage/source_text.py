@@ -25,7 +25,7 @@ _VALUES = {*_TEXTS, token.NUMBER, tokenize.COMMENT}
 
 
 def source_code(script: str | None) -> Facet | None:
-    """The facet of a script; None if it is not readable Python, or too long."""
+    """Return the facet of a script. None if it is not readable Python, or too long."""
     if script is None or not os.path.isfile(script):
         return None
     try:
@@ -41,10 +41,10 @@ def source_code(script: str | None) -> Facet | None:
 
 
 def without_secrets(text: str) -> str:
-    """A program's text, with the values in statements about secrets replaced.
+    """Return a program's text, with the values in statements about secrets replaced.
 
     Raises:
-        SyntaxError, tokenize.TokenError: it is not Python.
+        SyntaxError, tokenize.TokenError: the text is not Python.
     """
     lines = text.splitlines(keepends=True)
     found = [part for statement in _statements(text) if any(map(_speaks, statement)) for part in statement]
@@ -67,5 +67,4 @@ def _statements(text: str) -> Iterator[list[tokenize.TokenInfo]]:
 
 
 def _speaks(part: tokenize.TokenInfo) -> bool:
-    """Whether a name, a text or a comment is about a secret."""
     return (part.type == token.NAME or part.type in _TEXTS or part.type == tokenize.COMMENT) and is_secret_name(part.string)

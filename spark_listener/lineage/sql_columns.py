@@ -1,7 +1,7 @@
-"""The columns that a parsed query reads: the table columns behind each column of its result.
+"""Finds the table columns from which each result column of a parsed SQL query comes.
 
-For `sqltext`. A column belongs to a table if the text says so, or if the columns of the tables are known (`schemas`). Otherwise it is
-`UNKNOWN`: it is never guessed, and never left out without this mark.
+A column belongs to a table if the text says so, or if the columns of the tables are known (`schemas`). Otherwise it is `UNKNOWN`: it is
+never guessed, and never left out without this mark.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _DECIDES = (  # arguments that decide about an expression's value, and the word 
 
 
 class TooLargeError(Exception):
-    """The columns of the query would take too long to follow."""
+    """The query is too large to follow its columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class _Output:
 
 
 class Columns:
-    """The columns of one query. `schemas` has the column names of its tables, by the table's text, as far as they are known."""
+    """The columns of one SQL query. `schemas` has the column names of its tables, by the table's text, as far as they are known."""
 
     def __init__(self, root: Any, database: Database, schemas: Mapping[str, Sequence[str]]) -> None:
         self._root = root
@@ -81,12 +81,10 @@ class Columns:
         self._steps = 0
 
     def tables(self) -> dict[Name, str]:
-        """All tables that the query reads, in order, with their texts."""
         sources = [source for scope in self._root.traverse() for source in self.sources.of(scope)]
         return {source.table: source.text for source in sources if source.table is not None}
 
     def result(self, names: Sequence[str]) -> dict[str, frozenset[Read]]:
-        """The columns of the result, which has these names in this order."""
         outputs = self._outputs(self._root)
         by_place = outputs is not None and len(outputs) == len(names)
         if outputs is not None and by_place:  # the database has the names that the text lacks
@@ -97,7 +95,7 @@ class Columns:
         }
 
     def rows(self) -> frozenset[Read]:
-        """The columns that decide about rows, in any SELECT of the query."""
+        """Return the columns that decide about rows, in any SELECT of the query."""
         found: set[Read] = set()
         for scope in self._root.traverse():
             if self._has_open_clause(scope):
@@ -118,7 +116,6 @@ class Columns:
         return frozenset(found)
 
     def _has_open_clause(self, scope: Any) -> bool:
-        """Whether a clause that we do not follow decides about the rows of a scope."""
         expression = scope.expression
         if not isinstance(expression, (exp.Select, exp.SetOperation)):
             return False
@@ -150,7 +147,6 @@ class Columns:
         return None if outputs is None else [output.name for output in outputs]
 
     def _outputs(self, scope: Any) -> list[_Output] | None:
-        """The columns of a scope's result; None for a star over unknown columns."""
         if id(scope) not in self._outputs_known:
             self._outputs_known[id(scope)] = None  # a search for it is under way
             self._outputs_known[id(scope)] = self._find_outputs(scope)
@@ -243,7 +239,6 @@ class Columns:
             yield from self._of(scope, source, name)
 
     def _of(self, scope: Any, source: Source, name: str) -> Iterator[Read]:
-        """A column of a source, by name."""
         if source.is_pivot:
             yield UNKNOWN
         elif source.scope is not None:
@@ -260,7 +255,7 @@ class Columns:
                 yield _combined(read, "TRANSFORMATION")
 
     def _clause(self, scope: Any, part: Any, clause: str) -> Iterator[Read]:
-        """The columns of a clause. A name in it may be a result column, and a number a position of one."""
+        """Yield the columns in a clause. A name may refer to a result column, and a number to its position."""
         items = part.expressions if clause in _LISTS else [part]
         for item in items:
             expression = item.this if isinstance(item, exp.Ordered) else item
@@ -292,13 +287,11 @@ class Columns:
 
     @staticmethod
     def _direct_columns(expression: Any) -> Iterator[Any]:
-        """The columns in an expression, without those of queries within it."""
         for node in expression.walk(prune=lambda node: isinstance(node, exp.Query)):
             if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
                 yield node
 
     def _query(self, scope: Any, query: Any) -> Iterator[Read]:
-        """The result columns of a query within an expression."""
         inner = self.sources.scope_of(query.unnest(), scope)
         outputs = self._outputs(inner) if inner is not None else None
         if outputs is None:
@@ -308,7 +301,6 @@ class Columns:
             yield from self._at(inner, place)
 
     def _reads(self, scope: Any, node: Any, how: str, indirect: str | None = None) -> Iterator[Read]:
-        """The sources of an expression."""
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise TooLargeError
@@ -322,7 +314,6 @@ class Columns:
             yield from self._reads(scope, part, how, indirect or kind)
 
     def _leaf(self, scope: Any, node: Any) -> Iterable[Read] | None:
-        """The columns of an expression without parts; None for others."""
         if isinstance(node, exp.Exists):
             return ()  # the conditions decide about rows
         if isinstance(node, exp.Query):
@@ -332,7 +323,7 @@ class Columns:
         return self._column(scope, node) if isinstance(node, exp.Column) else None
 
     def _parts(self, scope: Any, node: Any) -> Iterator[tuple[Any, str | None]]:
-        """The parts of an expression that flow into its value, and the parts that decide about it, with the word for that."""
+        """Yield the parts of an expression. A part that only decides about the value comes with the subtype for that."""
         for name, value in node.args.items():
             kind = next((kind for of, argument, kind in _DECIDES if argument == name and isinstance(node, of)), None)
             for part in _expressions([value]):
@@ -374,7 +365,7 @@ class Columns:
             yield from self._of(scope, source, written_name(column, self._database))
 
     def _alias(self, scope: Any, column: Any) -> Iterable[Read] | None:
-        """The columns of an alias in the same SELECT, or of an array element, with this name; None without one."""
+        """Return the columns of an alias in the same SELECT, or of an array element, with this name. None without one."""
         dialect = self._database.dialect
         if not column.table and column.name.lower() in elements(scope.expression):
             return (UNKNOWN,)
@@ -388,12 +379,11 @@ class Columns:
         return self._within(scope, column.name, lambda: self._reads(scope, made.unalias(), "IDENTITY"))
 
     def _lacks(self, source: Source, column: Any) -> bool:
-        """Whether a source may lack a column."""
         names = self.sources.names(source)
         return names is None or find_name(names, written_name(column, self._database)) is None
 
     def _star(self, scope: Any, star: Any) -> Iterator[Read]:
-        """All columns of a star within an expression: `json_agg(t.*)`."""
+        """Yield all columns of a star within an expression: `json_agg(t.*)`."""
         sources = self.sources.of_star(scope, star)
         if not sources:
             yield UNKNOWN
@@ -417,7 +407,6 @@ def _expressions(values: Sequence[Any]) -> Iterator[Any]:
 
 
 def _queries(expression: Any) -> Iterator[Any]:
-    """The outermost queries in an expression."""
     for node in expression.walk(prune=lambda node: isinstance(node, exp.Query)):
         if isinstance(node, exp.Query) and not isinstance(node.parent, exp.Exists):
             yield node

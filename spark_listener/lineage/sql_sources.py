@@ -1,7 +1,6 @@
-"""The sources of the SELECTs of a parsed query, and the source of each column.
+"""The sources of the SELECTs of a parsed SQL query, and the source of each column.
 
-For `sql_columns`. A source is a table, a query (a derived table, a common table expression, LATERAL and APPLY), or a function that returns
-rows.
+A source is a table, a query (a derived table, a common table expression, LATERAL and APPLY), or a function that returns rows.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A source of a SELECT: a `table` of the database, or a query (`scope`), or neither. `renamed`: columns of `FROM t AS x(a, b)`.
+    """A source of a SELECT: a `table` of the database, or a query (`scope`), or neither. `renamed` are columns of `FROM t AS x(a, b)`.
 
     `is_pivot`: PIVOT, UNPIVOT or MATCH_RECOGNIZE changes the columns.
     """
@@ -55,12 +54,10 @@ class Sources:
         self._joins_of: dict[int, Sequence[tuple[int, Source, Any]]] = {}
 
     def scope_of(self, query: Any, within: Any) -> Any:
-        """The scope of a query within another scope's expression."""
         found = self._by_expression.get(id(query))
         return found if found is not within else None
 
     def of(self, scope: Any) -> list[Source]:
-        """The sources of a SELECT, in the order of its text."""
         if id(scope) not in self._of:
             is_query = isinstance(scope.expression, exp.Select)
             found = [self._source(scope, alias, node) for alias, node in scope.references] if is_query else []
@@ -70,7 +67,7 @@ class Sources:
         return self._of[id(scope)]
 
     def outer(self, scope: Any) -> Any:
-        """The scope around a query, with columns that it may name."""
+        """Return the scope around a query whose columns the query may name."""
         if scope.parent is None or scope.is_cte:
             return None
         if scope.is_subquery or scope.is_udtf:
@@ -78,7 +75,6 @@ class Sources:
         return self.outer(scope.parent) if scope.is_set_operation or scope.can_be_correlated else None
 
     def names(self, source: Source) -> list[str] | None:
-        """The columns of a source; None if they are unknown."""
         if source.is_pivot:
             return None
         if source.scope is not None:
@@ -93,7 +89,7 @@ class Sources:
         return found
 
     def column(self, source: Source, name: str) -> str | None:
-        """The name of a table's column in the table's own case; None if it is unknown."""
+        """Return the name of a table's column in the table's own case. None if it is unknown."""
         if source.is_pivot:
             return None
         known = self._schemas.get(source.text)
@@ -107,7 +103,7 @@ class Sources:
         return known[place] if place is not None else None
 
     def owners(self, scope: Any, column: Any, but: Any = None) -> list[Source] | None:
-        """The sources of a column: several if a join by name merges them, none if outside of this scope. None: unknown."""
+        """Return the sources of a column: several if a join by name merges them, none if it belongs to an outer scope. None if unknown."""
         sources = [source for source in self.of(scope) if source.node is not but]
         if column.table:
             named = [source for source in sources if self._is_named(source, column)]
@@ -130,23 +126,21 @@ class Sources:
         return unknown
 
     def is_certainly_of(self, scope: Any, column: Any) -> bool:
-        """Whether a source of the scope certainly has a column of the name."""
         name = written_name(column, self._database)
         return any((names := self.names(source)) is not None and find_name(names, name) is not None for source in self.of(scope))
 
     def is_whole_row(self, source: Source, column: Any) -> bool:
-        """Whether the name is a source's, and means its whole row."""
+        """Return whether a name is that of a source, and stands for its whole row."""
         names = self.names(source)
         is_alias = not column.table and source.alias.lower() == column.name.lower()
         return is_alias and names is not None and find_name(names, column.name) is None
 
     def of_star(self, scope: Any, star: Any) -> list[Source]:
-        """The sources behind a star."""
         sources = self.of(scope)
         return [source for source in sources if self._is_named(source, star)] if isinstance(star, exp.Column) and star.table else sources
 
     def star(self, scope: Any, star: Any) -> list[tuple[str, list[tuple[Source, str]]]] | None:
-        """The columns of a star, each with its source columns; None if they are unknown."""
+        """Return the columns of a star, each with its source columns. None if they are unknown."""
         inner = star.this if isinstance(star, exp.Column) else star
         if any(inner.args.get(word) for word in ("except_", "replace", "rename")):
             return None
@@ -165,7 +159,7 @@ class Sources:
         return found
 
     def joined_by_name(self, scope: Any) -> list[tuple[list[Source], str]]:
-        """The columns that joins share by USING or NATURAL, each with the sources that have it."""
+        """Return the columns that joins share by USING or NATURAL, each with the sources that have it."""
         found: dict[str, list[Source]] = {}
         for place, right, join in self._joins(scope):
             lefts = self.of(scope)[:place]
@@ -176,7 +170,7 @@ class Sources:
         return [(parts, name) for name, parts in found.items()]
 
     def has_open_natural_join(self, scope: Any) -> bool:
-        """Whether the columns of a NATURAL join, or one by USING, are unknown."""
+        """Return whether the columns of a NATURAL join, or of one by USING, are unknown."""
         for place, right, join in self._joins(scope):
             sources = [*self.of(scope)[:place], right]
             if join.method == "NATURAL" and any(self.names(source) is None for source in sources):
@@ -188,7 +182,6 @@ class Sources:
         return False
 
     def _joins(self, scope: Any) -> Sequence[tuple[int, Source, Any]]:
-        """The joins of a SELECT, each with its right source and the number of sources to its left."""
         if id(scope) not in self._joins_of:
             joins = list(scope.find_all(exp.Join)) if isinstance(scope.expression, exp.Select) else []
             self._joins_of[id(scope)] = [
@@ -242,27 +235,26 @@ class Sources:
 
 
 def written_name(node: Any, database: Database) -> str:
-    """The name of a column or an expression in the database's form."""
+    """Return the name of a column or an expression in the database's form."""
     identifier = node.args.get("alias") if isinstance(node, exp.Alias) else node.this
     quoted = isinstance(identifier, exp.Identifier) and identifier.args.get("quoted")
     return str(node.alias_or_name) if quoted else database.folded(node.alias_or_name)
 
 
 def table_of(node: Any, database: Database) -> Name | None:
-    """The database table that a node of a parsed query names; None for a function that returns rows."""
+    """Return the database table that a node of a parsed query names. None for a function that returns rows."""
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         return None
     return database.table([part.name if part.args.get("quoted") else database.folded(part.name) for part in node.parts])
 
 
 def table_text(node: Any, database: Database) -> str:
-    """A table in the notation of its database."""
     parts = {part: node.args[part].copy() for part in ("this", "db", "catalog") if node.args.get(part) is not None}
     return str(exp.Table(**parts).sql(dialect=database.dialect))
 
 
 def find_name(names: Sequence[str], name: str) -> int | None:
-    """The position of a name: in the same letter case, else in any."""
+    """Return the position of a name: with the same letter case, otherwise in any case."""
     if name in names:
         return list(names).index(name)
     lowered = [known.lower() for known in names]

@@ -1,6 +1,6 @@
 """Names in SQL that look like columns but may not be: words for values, pseudo-columns, and aliases of the same SELECT.
 
-For `sql_columns`. The sets are by sqlglot's name of the database's dialect; `None` is an unknown dialect.
+The sets are by sqlglot's name of the database's dialect; `None` is an unknown dialect.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WITH_ALIASES_IN_WHERE = {"sqlite"}
 
 
 def is_word(column: Any, dialect: str | None) -> bool:
-    """Whether a name is a word for a value, unless a table is known to have such a column."""
+    """Return whether a name is a word for a value, unless a table is known to have such a column."""
     if column.this.args.get("quoted"):
         return False
     name = column.name.lower()
@@ -49,14 +49,14 @@ def is_word(column: Any, dialect: str | None) -> bool:
 
 
 def may_be_pseudo(column: Any, dialect: str | None) -> bool:
-    """Whether a name has another meaning in a table without such a column."""
+    """Return whether a name has another meaning in a table without such a column."""
     if dialect == "sqlite" and not column.table and column.this.args.get("quoted"):
         return True  # a text in double quotes
     return column.name.lower() in _PSEUDO.get(dialect, _OF_ANY)
 
 
 def find_alias(select: Any, column: Any, dialect: str | None) -> Any | None:
-    """The expression of the alias in the same SELECT that a name may mean; None without one."""
+    """Return the expression of an alias in the same SELECT to which a name may refer. None without one."""
     if column.table or not isinstance(select, exp.Select):
         return None
     part = column
@@ -82,12 +82,12 @@ def _aliases_for(select: Any, part: Any, dialect: str | None) -> list[Any]:
 
 
 def does_alias_win(dialect: str | None) -> bool:
-    """Whether an alias may hide a column of a table."""
+    """Return whether an alias may hide a column of a table."""
     return dialect == "clickhouse"  # depends on a setting outside of the text
 
 
 def elements(select: Any) -> Iterator[str]:
-    """The names of array elements in ClickHouse joins: `ARRAY JOIN prices AS price`."""
+    """Yield the names of array elements in ClickHouse joins: `ARRAY JOIN prices AS price`."""
     for join in select.args.get("joins") or ():
         if join.kind == "ARRAY":
             for part in [join.this, *join.expressions]:

@@ -1,7 +1,7 @@
-"""The tables and columns that a SQL text reads, for database reads by a query or a FROM clause.
+"""Finds the tables and columns that a SQL text reads, if Spark reads from a database by a query or a FROM clause.
 
 The database runs the text, and Spark only sees its result, so sqlglot parses the text in the database's dialect. A text that cannot be
-parsed is never guessed at. `schemas` settles the table of a column if the text does not. Unsettled columns are in `unknown`.
+parsed is never guessed at. `schemas` determines the table of a column if the text does not. Columns without a known table are in `unknown`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Read = tuple[Name, str, str]  # table, column, and OpenLineage's subtype of its 
 class ReadByQuery:
     """The sources of a query: `columns` by the name of the result's column; `rows` decide about rows.
 
-    `unknown` are result columns with (partly) unknown sources; `asks` are the texts of tables with columns that would settle them.
+    `unknown` are result columns whose sources are not all known. `asks` are the texts of tables whose columns would determine them.
     """
 
     tables: tuple[Name, ...]
@@ -42,10 +42,10 @@ class ReadByQuery:
 def read_by(
     sql: str, result: Sequence[str], database: Database, schemas: Mapping[str, Sequence[str]], prepare: str = ""
 ) -> ReadByQuery | str:
-    """The sources of a database query with these result columns, or the reason why they are unknown.
+    """Return the sources of a database query with these result columns, or the reason why they are unknown.
 
-    `prepare`: the text before the query, which may be a part of it (`WITH …`), or statements that make its tables.
-    `schemas`: the column names of tables, by a table's text in the query, as far as they are known.
+    `prepare` is the text before the query, which may be a part of it (`WITH …`), or statements that make its tables.
+    `schemas` are the column names of tables, by a table's text in the query, as far as they are known.
     """
     try:
         import sqlglot
@@ -92,7 +92,7 @@ def read_by(
 
 
 def _prepared(statement: Any) -> dict[str, Any] | None:
-    """The tables that an earlier statement makes, by name; None for a statement with an unknown effect."""
+    """Return the tables that an earlier statement makes, by name. None for a statement with an unknown effect."""
     from sqlglot import exp
 
     while isinstance(statement, exp.Subquery):
@@ -109,7 +109,7 @@ def _prepared(statement: Any) -> dict[str, Any] | None:
 
 
 def _is_table(query: Any) -> bool:
-    """Whether a query is `SELECT * FROM` one table, possibly under another name."""
+    """Return whether a query is `SELECT * FROM` one table, possibly under another name."""
     from sqlglot import exp
 
     clauses = {name for name, value in query.args.items() if value}

@@ -1,6 +1,6 @@
-"""The stages and tasks that Spark ran for a query or the save of an RDD, as a run facet. Known without a capture, too.
+"""The stages and tasks that Spark ran for a query or the save of an RDD, as a run facet. It needs no capture.
 
-`StageLog.java` limits them: a job's facet stays below some 30 kB. The rest is counted.
+`StageLog.java` limits the size: a job's facet stays below some 30 kB. The rest is counted.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _LONGEST = 500  # characters of a call or an error
 
 
 def stages_of(logs: Iterable[Mapping[str, Any]], ended: float) -> Facet | None:
-    """The facet of a run that ended at `ended`, in milliseconds, from the logs of its jobs; None without a known stage.
+    """Return the facet of a run that ended at `ended`, in milliseconds, from the logs of its jobs. None without a known stage.
 
     Its `stages` are `{"stage", "attempt", "call", "tasks", "failed", "parents", "startedAt", "endedAt", "error", "shown"}`: `tasks` is the
-    number of tasks, `failed` the number of failed attempts, `parents` the stages with output that it read, `shown` the listed attempts,
+    number of tasks, `failed` the number of failed attempts, `parents` the stages whose output it read, `shown` the listed attempts,
     `{"task", "partition", "attempt", "state", "startedAt", "endedAt"}`. `leftOut` counts further stages.
     """
     logs = list(logs)
@@ -40,6 +40,6 @@ def _task(task: Mapping[str, Any], over: float) -> dict[str, Any]:
 
 
 def _times(part: Mapping[str, Any], over: float) -> dict[str, str]:
-    """Start and end as instants. The work of a cancelled stage after the end of its query has no end time."""
+    """Return start and end as instants. A cancelled stage that worked after the end of its query has no end time."""
     times = {"startedAt": part.get("started"), "endedAt": part.get("ended")}
     return {name: instant(at) for name, at in times.items() if at and at <= over}

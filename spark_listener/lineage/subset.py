@@ -1,7 +1,7 @@
-"""The part of a dataset that a query reads or writes, in partitions: the facets `subset` of inputs and outputs.
+"""The partitions of a dataset that a query reads or writes: the facets `subset` of inputs and outputs.
 
-For a read: comparisons of partition columns with values in the filters directly above a scan. They hold for everything that was read; there
-may be further conditions. For a write: the partition that the program named.
+A read is described by comparisons of partition columns with values, in the filters directly above a scan. They hold for everything that was
+read; there may be further conditions. A write is described by the partition that the program named.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST_VALUES = 100
 
 
 def inputs_of(plan: Mapping[str, Any]) -> dict[Any, Facet]:
-    """The part that the plan reads of each source, by number. A source that is read whole, or in several ways, is absent."""
+    """Return the part that the plan reads of each source, by number. A source that is read whole, or in several ways, is absent."""
     sources = {source.get("source"): set(source.get("partition_columns") or ()) for source in plan.get("sources") or ()}
     if not any(sources.values()):
         return {}
@@ -34,7 +34,7 @@ def inputs_of(plan: Mapping[str, Any]) -> dict[Any, Facet]:
 
 
 def output_of(sink: Mapping[str, Any]) -> Facet | None:
-    """The partition that a write names; None without a complete one."""
+    """Return the partition that a write names. None without a complete one."""
     named = {str(column): redact(str(value)) for column, value in (sink.get("static_partitions") or {}).items()}
     if not named:
         return None
@@ -42,12 +42,11 @@ def output_of(sink: Mapping[str, Any]) -> Facet | None:
 
 
 def read_within(places: Sequence[str]) -> Facet:
-    """The part of a dataset that a read names by paths: partitions, or parts of its data. `places` are these paths."""
+    """Return the facet for a read of some paths within a dataset: partitions, or parts of its data."""
     return facet("input_subset", inputCondition=_places(places))
 
 
 def written_within(place: str) -> Facet:
-    """The part of a dataset that a write names by a path."""
     return facet("output_subset", outputCondition=_places([place]))
 
 

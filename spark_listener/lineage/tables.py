@@ -1,4 +1,4 @@
-"""A catalog's facts about a dataset: its name there (`symlinks`), its levels (`hierarchy`), and the catalog (`catalog`)."""
+"""Facets from a catalog: the name of a dataset there (`symlinks`), its levels (`hierarchy`), and the catalog (`catalog`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 
 
 def table_facets(described: Mapping[str, Any]) -> dict[str, Facet]:
-    """The facets of a source or sink with a name in a catalog or database; none for others."""
+    """Return the facets of a source or sink with a name in a catalog or database. Empty for others."""
     table = described.get("table")
     if not table:
         return {}
@@ -41,7 +41,7 @@ def table_facets(described: Mapping[str, Any]) -> dict[str, Facet]:
 
 
 def table_name(table: str, catalog: Any) -> dict[str, str]:
-    """A table's name in its catalog: `db.table` within the metastore, or within the warehouse's folder without a metastore."""
+    """Return a table's name in its catalog: `db.table` within the metastore, or within the warehouse's folder without a metastore."""
     if not catalog:
         return {"namespace": "spark", "name": table, "type": "TABLE"}
     if str(catalog).startswith("hive:"):
@@ -53,7 +53,7 @@ def table_name(table: str, catalog: Any) -> dict[str, str]:
 
 
 def database_hierarchy(namespace: str, name: str) -> Facet | None:
-    """The levels of a database table's name (`shop.public.orders`); None for other datasets."""
+    """Return the levels of a database table's name (`shop.public.orders`). None for other datasets."""
     kinds = LEVELS.get(namespace.partition("://")[0])
     parts = _parts(name)
     if kinds is None or not parts or len(parts) > len(kinds):
@@ -72,7 +72,6 @@ def _catalog(known: Mapping[str, Any], described: Mapping[str, Any]) -> Facet:
 
 
 def _address(value: Any) -> str | None:
-    """A folder or URI as an address, without secrets in authority or query."""
     if not value:
         return None
     text = str(value)
@@ -84,13 +83,13 @@ def _address(value: Any) -> str | None:
 
 
 def _parts(name: str) -> list[str]:
-    """The parts of a dotted name. Parts in quotes or backticks may hold dots."""
+    """Return the parts of a dotted name. Parts in quotes or backticks may contain dots."""
     found = re.findall(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|([^.]+)', name)
     return [(quoted or ticked or plain).replace('""', '"').replace("``", "`") for quoted, ticked, plain in found]
 
 
 def format_at(namespace: str, name: str) -> str:
-    """The format of the table with metadata in a folder of this machine; empty if there are none."""
+    """Return the format of the table with metadata in a folder of this machine. Empty if there is no such table."""
     if namespace != "file":
         return ""
     return next((format_ for format_, metadata in _METADATA.items() if os.path.isdir(os.path.join(name, metadata))), "")

@@ -1,4 +1,4 @@
-"""The program's grouped pandas and Arrow functions in the worker: each of their rows carries its group.
+"""Wraps grouped pandas and Arrow functions of the program in Python workers, so that each result row carries its group.
 
-`commands` is for the driver: the code that the JVM puts around a pickled function. `grouped` runs in the worker.
+`commands` runs on the driver and makes the code that the JVM puts around a pickled function. `grouped` runs in the worker.
 """

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 
 def enclosing_pickles() -> Mapping[int, bytes]:
-    """By PySpark's eval type: a pickle without its last three arguments and its end."""
+    """Return the beginnings of the pickles, without their last three arguments and their end, by PySpark's eval type."""
     from pyspark import cloudpickle
     from pyspark.util import PythonEvalType
 
@@ -24,7 +24,6 @@ def enclosing_pickles() -> Mapping[int, bytes]:
 
 
 def _bytes(value: bytes) -> bytes:
-    """Pickled bytes, without the end."""
     return b"\x8e" + len(value).to_bytes(8, "little") + value
 
 

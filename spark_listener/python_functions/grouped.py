@@ -1,9 +1,9 @@
 """The wrapper around a function of groups in a Python worker. Shipped by value to workers without Headwater.
 
-Each result row gets the reference of its group, in a hidden column after all others. It is made of the group's key if `key_hash` supports
-its types. Otherwise the JVM adds it as a hidden column to the rows of a group, and it is removed here before the program's function runs.
-The function runs as often, on the same columns and rows, as without us; its exceptions pass. An unknown reference is null, which the JVM
-reports.
+Each result row gets the reference of its group, in a hidden column after all others. The reference is computed from the group's key if
+`key_hash` supports its types. Otherwise the JVM adds it as a hidden column to the rows of a group, and the wrapper removes the column
+before the program's function runs. The function runs as often, on the same columns and rows, as without Headwater; its exceptions pass. An
+unknown reference is null, which the JVM reports.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Function = Callable[..., Any]
 
 
 def enclosed(kind: str, keys: str | None, by_name: bool, command: bytes) -> tuple[Function, Any]:  # called by a pickle that the JVM makes
-    """The program's function, unpickled and wrapped, and its return type with the hidden column.
+    """Unpickle and wrap the program's function. Return it with its return type, which includes the hidden column.
 
-    `kind` is a name of `KINDS`. `keys` are the types of the key for `key_hash`, or None if groups have a hidden column. `by_name`: Spark
-    finds the columns of a result by their names.
+    `kind` is a name of `KINDS`. `keys` are the types of the key for `key_hash`, or None if groups have a hidden column. `by_name` states
+    that Spark finds the columns of a result by their names.
     """
     import inspect
     import pickle
@@ -48,7 +48,7 @@ def enclosed(kind: str, keys: str | None, by_name: bool, command: bytes) -> tupl
 
 
 class _Result:
-    """The required result of the program's function."""
+    """The result that Spark requires of the program's function."""
 
     def __init__(self, returned: Any, by_name: bool) -> None:  # see above
         self.type = returned
@@ -59,14 +59,13 @@ class _Result:
 
     @property
     def columns(self) -> Any:
-        """The names of a frame in pandas' form; made once, because that is slow."""
+        """Return the names of a pandas frame. Each process builds these types once, because building is slow."""
         if self._columns is None:
             self._columns = sys.modules["pandas"].Index([*self.names, self.hidden])
         return self._columns
 
 
 def _other_than(names: Iterable[Any]) -> str:
-    """A name for the hidden column that no column of the program has."""
     taken, name = set(names), HIDDEN
     while name in taken:
         name += "_"
@@ -74,7 +73,7 @@ def _other_than(names: Iterable[Any]) -> str:
 
 
 def _of_keys(kind: _Kind, function: Function, arguments: int, result: _Result, keys: str) -> Function:
-    """A function that takes the key, even if the program's does not, because the reference is made of it."""
+    """Return a function that takes the key, even if the program's does not, because the reference is computed from it."""
     wanted = arguments > kind.frames
     if kind.frames == 1:
 
@@ -90,7 +89,7 @@ def _of_keys(kind: _Kind, function: Function, arguments: int, result: _Result, k
 
 
 def _enclosing(kind: _Kind, function: Function, arguments: int, result: _Result) -> Function:
-    """A function with as many arguments as the program's: frames only, or the key before them."""
+    """Return a function with as many arguments as the program's: frames only, or the key before them."""
     frames = kind.frames
     if frames == 1 and arguments == 2:  # key and frame
 
@@ -136,7 +135,7 @@ def _split_frame(frame: Any) -> tuple[Any, list[Any]]:
 
 
 def _joined_frame(frame: Any, references: Sequence[Any], result: _Result) -> Any:
-    """The function's result with the hidden column. The program may still hold the frame, which stays unchanged."""
+    """Return the function's result with the hidden column. The program may still use the frame, so it stays unchanged."""
     pd = sys.modules["pandas"]  # the worker has made the group with it
     if not isinstance(frame, pd.DataFrame):
         return frame  # the worker reports the error
@@ -175,7 +174,7 @@ def _with_column(frame: Any, name: Any, reference: Any) -> Any:
 
 
 def _refuse(frame: Any, result: _Result) -> None:
-    """Spark's own error for columns that do not fit, with the program's counts."""
+    """Raise Spark's own error for columns that do not fit, with the program's counts."""
     from pyspark.worker import verify_pandas_result
 
     verify: Callable[..., None] = verify_pandas_result
@@ -210,7 +209,7 @@ def _joined_table(table: Any, references: Sequence[Any], result: _Result) -> Any
 
 
 def _split_each(split: Function) -> Function:
-    """For an iterator: PySpark has already read the first part, for the key, so looking at it consumes nothing."""
+    """Return a split function for an iterator of parts. PySpark has already read the first part for the key, so reading it is harmless."""
 
     def parts(group: Iterable[Any]) -> tuple[Iterator[Any], list[Any]]:
         rest = iter(group)
@@ -229,7 +228,10 @@ def _joined_each(joined: Function) -> Function:
 
 
 class _Kind:
-    """Takes a group of a kind apart, and joins its result. `frames`: the number of frames for the function."""
+    """Splits a group of a kind into visible columns and references, and joins its result.
+
+    `frames` is the number of frames for the function.
+    """
 
     def __init__(self, split: Function, joined: Function, frames: int = 1) -> None:
         self.split, self.joined, self.frames = split, joined, frames

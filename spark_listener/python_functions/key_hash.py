@@ -1,4 +1,4 @@
-"""The reference of a group from its key, computed in a Python worker: the same number as in the JVM (rewrite/keys/KeyHash.java).
+"""Computes the reference of a group from its key in a Python worker: the same number as in the JVM (rewrite/keys/KeyHash.java).
 
 `kinds` has a letter for each part of the key: `n`, a whole number that is the only part and its own reference; else `i` and `l`, numbers of
 up to 32 and 64 bits; `b`, booleans; `d`, dates; `s`, text. Without parts there is one group.
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 _NULL = 0x5DEECE66D1CE4E5B  # replaces a null number, as in tap/AmbiguousKeys.java
-_MIXED = 0x3C6EF37200000000  # likewise
+_MIXED = 0x3C6EF37200000000  # mixed with a number, as in the same class
 _SEED = 42
 _ALL = (1 << 64) - 1
 _P1, _P2, _P3, _P4, _P5 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
@@ -21,7 +21,7 @@ _EPOCH = dt.date(1970, 1, 1)
 
 
 def reference_of(kinds: str, key: Sequence[Any]) -> int | None:
-    """The reference. None if it cannot be computed, which the JVM reports; never raises."""
+    """Return the reference of a group. None if it cannot be computed, which the JVM reports. Never raises."""
     try:
         if not kinds:
             return 0
@@ -40,7 +40,7 @@ def reference_of(kinds: str, key: Sequence[Any]) -> int | None:
 
 
 def _plain(kind: str, value: Any) -> Any:
-    """A part of a key without Arrow and numpy types. A null that pandas shows as NaN or NA becomes None."""
+    """Return a part of a key without Arrow and numpy types. A null that pandas shows as NaN or NA becomes None."""
     if hasattr(value, "as_py"):
         if kind == "s":
             return bytes(value.as_buffer()) if value.is_valid else None  # Spark's text may be invalid UTF-8
@@ -83,7 +83,6 @@ def _of_long(value: int, seed: int) -> int:
 
 
 def _of_text(value: bytes, seed: int) -> int:
-    """Spark's XXH64."""
     words = [int.from_bytes(value[place : place + 8], "little") for place in range(0, len(value) - 7, 8)]
     striped = len(words) & ~3
     if striped:

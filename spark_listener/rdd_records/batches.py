@@ -1,4 +1,4 @@
-"""Batches of records between stages, the same as without capture. Shipped by value to workers that may lack Headwater.
+"""Keeps the batches in which PySpark sends records between stages. Shipped by value to workers that may lack Headwater.
 
 PySpark sends records in batches, and `cartesian` pairs batches: their sizes decide the order of its results, and how often the functions of
 its right side run. A tap adds references to records, which changes the batches. This module restores them.
@@ -15,7 +15,7 @@ from pyspark.serializers import AutoBatchedSerializer, BatchedSerializer, CPickl
 
 
 class Noting(Serializer):
-    """Reads records by `inner`, and notes the sizes of batches if `SourceBatches` writes one result for each."""
+    """Reads records with the serializer `inner`, and notes the sizes of batches if `SourceBatches` writes one result for each record."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -41,7 +41,6 @@ class SourceBatches(BatchedSerializer):
         self._read = read
 
     def dump_stream(self, iterator: Iterable[Any], stream: Any) -> None:
-        """Write the records."""
         sizes = self._read.sizes = deque()
         records = iter(iterator)
         for first in records:
@@ -56,7 +55,6 @@ class AsIfBare(AutoBatchedSerializer):
         super().__init__(CPickleSerializer())  # type: ignore[no-untyped-call]  # untyped in PySpark
 
     def dump_stream(self, iterator: Iterable[Any], stream: Any) -> None:
-        """Write pairs of a record and its references."""
         count, best = 1, self.bestSize
         records = iter(iterator)
         while batch := list(islice(records, count)):

@@ -1,7 +1,7 @@
 """Writes segments in a Python worker (docs/reference/capture-format.md, section 4). Shipped by value to workers without Headwater.
 
-Small segments need the standard library only, because importing pyarrow takes longer than many a task. pyarrow encodes and compresses long
-ones if the worker has it.
+Small segments need the standard library only, because importing pyarrow takes longer than many tasks. Long segments are encoded and
+compressed by pyarrow if the worker has it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ class SegmentWriter:
         self.restart()
 
     def restart(self) -> None:
-        """Drop all rows."""
         self.abandon()
         self._columns = [array("q") for _ in self._roles]
         self._encoders: Sequence[Callable[[array[int]], bytes]] = ()
@@ -51,7 +50,6 @@ class SegmentWriter:
         self._rows = self._bytes = 0
 
     def add(self, columns: Sequence[array[int]]) -> None:
-        """Add rows, column by column."""
         if len(columns[0]) == _ROWS and not self._columns[0]:
             self._block(columns, small=False)
             return
@@ -80,7 +78,6 @@ class SegmentWriter:
         return self._rows, self._bytes, self._digest.hexdigest()
 
     def abandon(self) -> None:
-        """Discard the segment: the task gave up, or its rows are useless."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
@@ -108,7 +105,7 @@ class SegmentWriter:
 
 
 def stored(raw: bytes) -> bytes:
-    """A zstd frame (RFC 8878) with uncompressed content."""
+    """Return a zstd frame (RFC 8878) with uncompressed content."""
     parts = [struct.pack("<IBI", 0xFD2FB528, 0xA0, len(raw))]
     for begin in range(0, len(raw), _MOST_STORED):
         part = raw[begin : begin + _MOST_STORED]
@@ -122,7 +119,6 @@ def _width(unsigned: int) -> int:
 
 
 def _plain_column(values: array[int]) -> bytes:
-    """The narrowest form of a column, with the standard library only."""
     base = min(values)
     width = _width(max(values) - base)
     deltas = array("Q", [0])
@@ -139,7 +135,6 @@ def _signed(value: int) -> int:
 
 
 def _encoding(columns: int, *, small: bool) -> tuple[Sequence[Callable[[array[int]], bytes]], Callable[[bytes], bytes]]:
-    """The encodings of each column of a segment, block after block, and the compression of blocks."""
     compiled = _compiled(columns)
     if small:
         return compiled or [_plain_column] * columns, stored
@@ -152,7 +147,6 @@ def _encoding(columns: int, *, small: bool) -> tuple[Sequence[Callable[[array[in
 
 
 def _compiled(columns: int) -> Sequence[Callable[[array[int]], bytes]]:
-    """The encoding of each column in C; empty if this worker lacks it."""
     try:
         from headwater.spark_listener.rdd_records import _taps
 
@@ -162,7 +156,6 @@ def _compiled(columns: int) -> Sequence[Callable[[array[int]], bytes]]:
 
 
 def _arrow_column(values: array[int]) -> bytes:
-    """The narrowest form of a column, with pyarrow."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -182,7 +175,7 @@ def _arrow_column(values: array[int]) -> bytes:
 
 
 def _numbered(longs: Any, width: int) -> bytes | None:
-    """A column by numbers of its distinct values, if that takes fewer bytes than `width` a row."""
+    """Encode a column by numbers of its distinct values. None if that takes more than `width` bytes a row."""
     import pyarrow.compute as pc
 
     rows = len(longs)
@@ -197,7 +190,6 @@ def _numbered(longs: Any, width: int) -> bytes | None:
 
 
 def _packed(numbers: Any, width: int) -> bytes:
-    """Whole numbers of Arrow, with so many bytes of each."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""The border between DataFrames and RDDs: records keep their references across it, in both directions.
+"""The border between DataFrames and RDDs: records keep their references in both directions.
 
 A row that leaves Spark SQL reaches Python in a pair with its references, which the first function of the stage removes. A record that
 becomes a row of a DataFrame reaches Spark SQL in such a pair, and its references follow the row's columns, where only captured queries read
@@ -24,7 +24,7 @@ from headwater.spark_listener.settings import Mode
 
 @dataclass(frozen=True, slots=True)
 class FrameHandover:
-    """The RDD of a DataFrame for the program. `rdd` is None for the program's own RDD, because of `refused`.
+    """The RDD of a DataFrame for the program. If `rdd` is None, the program gets its own RDD, and `refused` has the reason.
 
     `plan` is the JVM's plan of the DataFrame, if it was planned here.
     """
@@ -35,7 +35,7 @@ class FrameHandover:
 
 
 def rdd_of(program: Program, bridge: Any, frame: Any) -> FrameHandover | None:
-    """The RDD of a DataFrame with the references of its rows. None if records of DataFrames are not captured.
+    """Return the RDD of a DataFrame with the references of its rows. None if records of DataFrames are not captured.
 
     Spark runs shuffles when the RDD is requested, and so does this.
     """
@@ -64,7 +64,7 @@ def rdd_of(program: Program, bridge: Any, frame: Any) -> FrameHandover | None:
 
 
 def frame_of(program: Program, bridge: Any, rows: Any, frame: Any) -> Any:
-    """A DataFrame with the references of its rows, in place of PySpark's `frame`; or `frame` if there are none.
+    """Return a DataFrame with the references of its rows, in place of PySpark's `frame`. Return `frame` if there are no references.
 
     `rows` is the RDD of the frame's rows: tuples of values in Spark SQL's form.
     """

@@ -1,4 +1,4 @@
-"""The PySpark method that the program called, and the place of the call."""
+"""Finds the PySpark method that the program called, and the place of the call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def call_site() -> tuple[str, str, int]:
-    """The PySpark method that the program called, with file and line of the call."""
+    """Return the PySpark method that the program called, with file and line of the call."""
     frame: Any = sys._getframe(1)  # noqa: SLF001  # traceback reads every source on the way
     name = "RDD"
     while frame is not None:

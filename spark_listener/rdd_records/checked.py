@@ -1,4 +1,4 @@
-"""Verifies a function that was declared row-wise for some records. Shipped by value to workers that may lack Headwater."""
+"""Verifies a function that was declared row-wise, for some records. Shipped by value to workers that may lack Headwater."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from headwater.spark_listener.rdd_records.taps import Report
 
 
 class NotRowWiseError(Exception):
-    """A function contradicts the program's declaration."""
+    """A function contradicts the program's declaration that it is row-wise."""
 
 
 class Checked:
-    """Calls `function` like PySpark, and again for one in `every` records, alone. Differences go into `report`."""
+    """Calls `function` like PySpark, and calls it again with every `every`-th record alone. Differences go into `report`."""
 
     def __init__(self, function: Callable[..., Any], report: Report, every: int) -> None:
         self._function, self._report, self._every = function, report, every
@@ -60,7 +60,7 @@ class Checked:
             return b""
 
     def _verify(self, index: list[Any]) -> None:
-        """Call the function for the last pulled record, if it is one to verify. Never raises."""
+        """Call the function with the last record alone, if that record is to be verified. Never raises."""
         if not self._sample or self._seen is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""The worker's part of a question about an RDD: which records are made of given records, and of which records they are made.
+"""Answers a question about an RDD in workers: which records come from given records, and from which records they come.
 
 Shipped by value to workers, like taps. The stage's own functions run again over the chosen records of its input, each time an answer is
 computed.
@@ -17,7 +17,7 @@ Wanted: TypeAlias = "Mapping[int, array[int]]"  # ascending references, by the p
 
 
 class Chosen(Tap):
-    """The records at a stage's end that are made of a `wanted` record (None: all), and that every function of `keep` accepts."""
+    """The records at a stage's end that come from a `wanted` record (None: all), and that every function of `keep` accepts."""
 
     def __init__(
         self, start: Start, inner: Function | None, *, reads: bool, wanted: Wanted | None, keep: Sequence[Callable[[Any], Any]]
@@ -43,7 +43,7 @@ class Chosen(Tap):
 
 
 class MadeOf(Chosen):
-    """The sources of such records: for each partition the distinct references, one list for each place in a record's references."""
+    """The sources of the chosen records: for each partition the distinct references, one list for each place in a record's references."""
 
     def _kept(self, records: Iterable[Any]) -> Iterator[Any]:
         start = self._start

@@ -50,18 +50,18 @@ _LONGEST = 256  # characters of a text to keep until it is hashed
 
 
 class UnstableKeyError(Exception):
-    """A key of a type with hashes that may differ between workers."""
+    """A key has a type whose hashes may differ between workers."""
 
 
 class Hashed(NamedTuple):
-    """Replaces a key that may be large: its hash, and its second hash if needed."""
+    """The hash of a key that may be large, and the second hash if needed. It replaces the key."""
 
     hash: int
     check: int = 0
 
 
 def stable_hash(key: Any) -> int:
-    """The hash of a key, 64 bits, signed.
+    """Return the hash of a key, 64 bits, signed.
 
     Raises:
         UnstableKeyError: the hash may differ in another worker.
@@ -83,7 +83,7 @@ def stable_hash(key: Any) -> int:
 
 
 def _fields(key: Any) -> list[Any]:
-    """The values by which a frozen data class hashes and compares.
+    """Return the values by which a frozen data class hashes and compares.
 
     Raises:
         UnstableKeyError: the key has another class, or its class has its own methods.
@@ -99,7 +99,7 @@ def _fields(key: Any) -> list[Any]:
 
 
 def check_hash(key: Any) -> int:
-    """A second hash of a key, to distinguish keys with the same hash. Called once a group, not once a record."""
+    """Return a second hash of a key, to distinguish keys with the same hash. Called once for each group."""
     key = _plain(key)
     if type(key) is str:
         return hash("\0" + key)
@@ -125,7 +125,7 @@ def check_hash(key: Any) -> int:
 
 
 def _plain(key: Any) -> Any:
-    """The equal key of a built-in type: for numbers of any type, and classes derived from text or numbers."""
+    """Return the equal key of a built-in type, for numbers of any type, and for classes derived from text or numbers."""
     kind = type(key)
     for base, plain in _PLAIN.items():
         if isinstance(key, base) and getattr(kind, "__eq__") is getattr(base, "__eq__"):  # noqa: B009  # as above
@@ -136,17 +136,16 @@ def _plain(key: Any) -> Any:
 
 
 def _of_parts(first: int, parts: Iterable[int]) -> int:
-    """One hash of many. Python's hash of a number equals the hash of other numbers, except for small ones."""
+    """Combine hashes. Python gives equal hashes to different large numbers, so the numbers are split."""
     return hash((first, *(half for found in parts for half in (found >> 32 & _HALF, found & _HALF))))
 
 
 def is_small(key: Any) -> bool:
-    """Whether a key may be kept for a while."""
     return type(key) is int or (type(key) is str and len(key) <= _LONGEST)
 
 
 def equals_itself_alone(key: Any) -> bool:
-    """Whether a key is or holds NaN, which Python's groups equate only with the same object."""
+    """Return whether a key is or contains NaN, which equals only the same object in Python's groups."""
     if key != key:  # noqa: PLR0124  # so is NaN
         return True
     parts = key if isinstance(key, tuple | frozenset) else _fields(key) if hasattr(type(key), "__dataclass_fields__") else ()
@@ -160,11 +159,6 @@ class KeyHashes:
         self._known: dict[Any, int] = {}
 
     def of(self, keys: Sequence[Any]) -> array[int]:
-        """The hashes of keys.
-
-        Raises:
-            UnstableKeyError: a key has no hash that is equal in every worker.
-        """
         kinds = set(map(type, keys))
         if kinds == {str}:
             return array("q", map(hash, keys))
@@ -175,7 +169,6 @@ class KeyHashes:
         return array("q", map(self.of_one, keys))
 
     def of_one(self, key: Any) -> int:
-        """The hash of a key. Large keys are not remembered."""
         kind = type(key)
         if kind is str or kind is bytes:
             return hash(key)

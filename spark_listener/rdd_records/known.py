@@ -1,4 +1,4 @@
-"""The known facts about an RDD, and the RDDs to pass to PySpark instead.
+"""Facts about the records of an RDD, and the RDDs to pass to PySpark instead.
 
 Loaded with the hooks at the start of every program, so it imports nothing else of this package.
 """
@@ -25,13 +25,13 @@ class NotListedError(Exception):
 
 
 def raw_records(argument: Any) -> Any:
-    """An argument of an operation; for a LineageRDD its raw records, which PySpark can use."""
+    """Return an argument of an operation. For a LineageRDD, return its raw records, which PySpark can use."""
     return argument.rdd if hasattr(type(argument), RAW) else argument
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The reason why nothing is known about the records of an RDD."""
+    """The reason why the records of an RDD cannot be followed."""
 
     operator: str
     reason: str
@@ -39,7 +39,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class TrackedRdd:
-    """An RDD with one reference for each record of each of `operators`. `top` made it.
+    """The facts about an RDD with one reference for each record of each of `operators`. `top` made it.
 
     `start` provides the references; it comes before the functions of the stage (`reads`) or among them.
     """
@@ -58,7 +58,7 @@ class TrackedRdd:
 class Step:
     """The RDDs to pass to PySpark in place of the program's, and the conversion of its result.
 
-    `more`: all other arguments by name, in place of the program's; empty: those stay.
+    `more` has all other arguments by name, in place of the program's. If it is empty, the program's arguments stay.
     """
 
     sides: Sequence[Any]

@@ -1,7 +1,7 @@
-"""The methods of PySpark's RDD and SparkContext while records are captured.
+"""Wraps the methods of PySpark's RDD and SparkContext while records are captured.
 
-Each calls the original with the same arguments, on RDDs with taps if possible. Nothing is known about RDDs of methods that are not listed
-here. A fault of ours leaves the call unchanged; exceptions of the program pass.
+Each wrapper calls the original with the same arguments, on RDDs with taps if possible. RDDs of methods that are not listed here are not
+followed. A fault of Headwater leaves the call unchanged; exceptions of the program pass.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Called = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 
 
 class Hooks:
-    """Installs the methods. `program_of` returns the program of a context, or None while nothing is captured."""
+    """Installs the wrappers. `program_of` returns the program of a context, or None while nothing is captured."""
 
     def __init__(self, program_of: ProgramOf, fault: Fault) -> None:
         self._program_of = program_of
@@ -91,11 +91,11 @@ class Hooks:
         self._run_job(context)
 
     def _begun(self, rdd: Any) -> Program | None:
-        """The program, if this call comes from the program and not from PySpark."""
+        """Return the program, if this call comes from the program and not from PySpark."""
         return None if getattr(_inside, "depth", 0) else self._program_of(rdd.ctx)
 
     def _rows_of_frames(self, rdd: type) -> None:
-        """Note the RDD from which PySpark makes the rows of a DataFrame."""
+        """Wrap the method from which PySpark makes the rows of a DataFrame, to note its RDD."""
         name = "_to_java_object_rdd"
         original = getattr(rdd, name)
 
@@ -111,7 +111,6 @@ class Hooks:
         setattr(rdd, name, hooked)
 
     def _runs(self, owner: type, name: str) -> None:
-        """A method that runs a job, whoever calls it."""
         original = getattr(owner, name)
 
         @functools.wraps(original)
@@ -137,7 +136,6 @@ class Hooks:
         context.runJob = hooked
 
     def _about_to_run(self, rdd: Any, name: str) -> None:
-        """Records of an RDD will be computed: its sources are read now."""
         program = self._program_of(rdd.ctx)
         if program is not None:
             self._guarded(name, lambda: program.files.reads(rdd), None)
@@ -158,9 +156,9 @@ class Hooks:
         setattr(owner, name, hooked)
 
     def _step(self, owner: type, name: str, begin: Begin, *, sides: int = 0, by_program_only: bool = False) -> None:
-        """A method with replaced RDDs: the first `sides` arguments, or all RDDs if it is 0.
+        """Wrap a method to replace RDDs: the first `sides` arguments, or all RDDs if `sides` is 0.
 
-        With `by_program_only` a call from PySpark is left alone: its actions are such calls, and record nothing.
+        With `by_program_only`, a call from PySpark is left alone: its actions are such calls, and record nothing.
         """
         shuffles = name in _SHUFFLES
         original = getattr(owner, name)
@@ -188,7 +186,7 @@ class Hooks:
         setattr(owner, name, hooked)
 
     def _together(self, barrier: Any, name: str) -> None:
-        """A method of RDDBarrier, with functions that may exchange data of their partitions."""
+        """Wrap a method of RDDBarrier, whose functions may exchange data between partitions."""
         original = getattr(barrier, name, None)
         if original is None:
             return
@@ -275,7 +273,7 @@ class Hooks:
         context.union = union  # type: ignore[attr-defined]
 
     def _stepped(self, program: Program, name: str, step: Step | Refused, rdds: Sequence[Any], called: Called) -> Any:
-        """The result of a step; or of the method with the program's own RDDs, if the step is refused or fails."""
+        """Return the result of a step. If the step is refused or fails, call the method with the program's own RDDs."""
         refused = step if isinstance(step, Refused) else _FAULT
         if isinstance(step, Step):
             tapped = called(step.sides, step.more)
@@ -289,7 +287,7 @@ class Hooks:
         try:
             with _nested():
                 return part()
-        except NotListedError:  # not our fault
+        except NotListedError:  # the program's own job reports it
             return otherwise
         except Exception as error:  # noqa: BLE001  # the promise of this module; the reason is kept for the ledger
             self._fault(f"following the records of {doing}", error)
@@ -300,13 +298,12 @@ _FAULT = Refused("capture", "its records could not be followed")
 
 
 def _calls_itself() -> bool:
-    """Whether PySpark itself called this hooked method."""
     caller = sys._getframe(2)  # noqa: SLF001  # traceback reads every source on the way
     return str(caller.f_globals.get("__name__", "")).startswith("pyspark.")
 
 
 def _called_from(context: Any) -> AbstractContextManager[None]:
-    """Let Spark name the stages of a shuffle after the program's call, and not after ours."""
+    """Let Spark name the stages of a shuffle after the program's call, and not after Headwater's."""
     from pyspark.traceback_utils import SCCallSiteSync
 
     named: Any = object.__new__(SCCallSiteSync)  # its constructor cannot find the call
@@ -318,7 +315,6 @@ def _called_from(context: Any) -> AbstractContextManager[None]:
 
 @contextmanager
 def _nested() -> Iterator[None]:
-    """Calls within this block come from PySpark, or from us."""
     _inside.depth = getattr(_inside, "depth", 0) + 1
     try:
         yield
@@ -328,7 +324,7 @@ def _nested() -> Iterator[None]:
 
 @contextmanager
 def rows_made() -> Iterator[list[Any]]:
-    """Yields the RDDs that PySpark passes to the JVM on this thread. The last one has the rows of the DataFrame."""
+    """Yield the list of RDDs that PySpark passes to the JVM on this thread. The last one has the rows of the DataFrame."""
     before = getattr(_inside, "rows", None)
     _inside.rows = []
     try:
@@ -339,7 +335,7 @@ def rows_made() -> Iterator[list[Any]]:
 
 @contextmanager
 def unseen() -> Iterator[None]:
-    """Calls within this block are ours, and not the program's."""
+    """Mark the calls of a block as calls of Headwater, so that the wrappers ignore them."""
     with _nested():
         yield
 
@@ -349,7 +345,7 @@ def _of_files(name: str, program: Program, made: Any, args: Sequence[Any], named
 
 
 def _over_partitions(name: str, program: Program, rdds: Sequence[Any], given: tuple[Any, ...]) -> Step | Refused:
-    """A declaration of the program counts; otherwise its results may depend on everything in the partition."""
+    """Return the step for a function over partitions. Without a declaration, a result may depend on all records of the partition."""
     args, named = given
     called = {**dict(zip(("f", "preservesPartitioning"), args, strict=False)), **named}
     found = declared(called.get("f"))
@@ -365,7 +361,7 @@ def _handed_on(shape: str, program: Program, rdds: Sequence[Any], _args: Any) ->
 
 
 def _sorted(program: Program, rdds: Sequence[Any], given: tuple[Any, ...]) -> Step | Refused:
-    """PySpark sorts a single partition without taking its records apart, several by pairs."""
+    """Return the step for `sortByKey`. PySpark sorts a single partition as whole records, several partitions as pairs."""
     args, kwargs = given
     asked = {**dict(zip(("ascending", "numPartitions", "keyfunc"), args, strict=False)), **kwargs}
     if len(asked) < len(args) + len(kwargs):

@@ -1,7 +1,7 @@
-"""Results of a function over a partition with declared sources. Shipped by value to workers without Headwater.
+"""Follows a function over a partition with declared sources for its results. Shipped by value to workers without Headwater.
 
-The program's `of` returns the places of records among those that the function has pulled. Its answer is checked: after an invalid place,
-all results of the partition depend on all pulled records, and the capture says so.
+The program's `of` returns the positions of records among those that the function has read. Its answer is checked: after an invalid
+position, all results of the partition depend on all records read, and the capture is a superset.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Any
 from headwater.spark_listener.rdd_records.starts import NONE, Numbered, Start
 from headwater.spark_listener.rdd_records.taps import Function, Report, Tap
 
-_MOST_PULLED = 1 << 22  # records of a partition, of which it is known in memory what they are made of
-_MOST_WHOLE = 1 << 22  # rows: results times records, where each result is taken for one of all records
-_MOST_EACH = 256  # places that are declared for each record that was pulled
-_SPARE = 65_536  # and so many more
-_COPIED = 4096  # records that are kept to verify a result by
-_AGAIN = 10_000  # results of the function that are looked at to verify one
+_MOST_PULLED = 1 << 22  # records of a partition whose sources are held in memory
+_MOST_WHOLE = 1 << 22  # rows: results times records, if each result depends on all records
+_MOST_EACH = 256  # declared positions for each record read
+_SPARE = 65_536  # further positions
+_COPIED = 4096  # records that are stored to verify a result
+_AGAIN = 10_000  # results of the function that are compared to verify one
 
 
 class NotAsDeclaredError(Exception):
-    """A function contradicts the program's declaration."""
+    """A function contradicts the program's declaration of its sources."""
 
 
 class Placed(Numbered):
     """Numbers the results, and records the sources that `of` returns for each.
 
-    `check`: verify one result in so many by calling `function` with its records alone; 0: none. `indexed`: it takes the partition's number,
-    too.
+    Every `check`-th result is verified by calling `function` with its records alone; 0 verifies none. With `indexed`, the function takes
+    the partition's number too.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Placed(Numbered):
     ) -> None:  # fmt: skip
         super().__init__()
         self._of, self._function, self._report, self._check, self._indexed = of, function, report, check, indexed
-        self._of_width = width  # references of each record that is pulled; a result has one
+        self._of_width = width  # number of references of each record read; a result has one
         self._wrong: str | None = None
         self._pass = False
 
@@ -58,15 +58,14 @@ class Placed(Numbered):
         self._wrong = None
         self._report.begin(split)
 
-    # what the function pulls
+    # the records that the function reads
 
     @property
     def takes(self) -> bool:
-        """Whether it needs the pulled records."""
         return self._pass
 
     def pulled(self, record: Any, references: Sequence[int]) -> None:
-        """The function is about to receive a record with these sources. Never raises."""
+        """Note the sources of a record before the function receives it. Never raises."""
         if len(self._made_of[0]) < _MOST_PULLED:
             for column, reference in zip(self._made_of, references, strict=True):
                 column.append(reference)
@@ -78,7 +77,7 @@ class Placed(Numbered):
             except Exception as fault:  # noqa: BLE001  # the program goes on
                 self._report.fail(fault)
 
-    # what it gives
+    # the results of the function
 
     def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
         for record in iterator:
@@ -121,7 +120,7 @@ class Placed(Numbered):
         if places:
             columns = [array("q", [column[place] for place in places]) for column in self._made_of]
         else:
-            columns = [array("q", [NONE]) for _ in self._made_of]  # it is there, and made of nothing
+            columns = [array("q", [NONE]) for _ in self._made_of]  # the result exists, and has no sources
         self._report.add([array("q", [key]) * len(columns[0]), *columns])
         if self._check and not number % self._check:
             self._verify(result, places)
@@ -138,7 +137,6 @@ class Placed(Numbered):
         return places
 
     def _all_of_all(self) -> None:
-        """Each result is made of all records."""
         there = len(self._made_of[0])
         reason = f"what a function declares that its results are made of is not so: {self._wrong}"
         if there * self._results > _MOST_WHOLE:
@@ -152,8 +150,8 @@ class Placed(Numbered):
         self._report.fail(NotAsDeclaredError(reason))
 
     def _verify(self, result: Any, places: Sequence[int]) -> None:
-        """Call the function for the records of a result alone: it is among what that gives. Never raises."""
-        before = len(self._made_of[0]) - len(self._copies)  # records that are not kept any more
+        """Call the function with the records of a result alone, and check that it returns the result. Never raises."""
+        before = len(self._made_of[0]) - len(self._copies)  # records that are no longer stored
         if places and places[0] < before:
             return
         try:
@@ -168,7 +166,7 @@ class Placed(Numbered):
 
 
 class Pulling(Tap):
-    """Records on their way into such a function. `placed` receives the sources of each pulled record."""
+    """A tap on the input of a function with declared sources. `placed` receives the sources of each record read."""
 
     def __init__(self, start: Start, inner: Function | None, placed: Placed, *, reads: bool) -> None:
         super().__init__(start, inner, reads=reads)
@@ -187,4 +185,4 @@ class Pulling(Tap):
                 yield record
             start.finish()
         finally:
-            start.finish(partly=True)  # nothing to do where the pass came to its end
+            start.finish(partly=True)  # does nothing after a complete pass

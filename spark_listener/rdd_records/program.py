@@ -1,7 +1,7 @@
-"""The known facts about the RDDs of an application: the sources of their records, and the taps that find them.
+"""The facts about the RDDs of an application: the sources of their records, and the taps that find them.
 
-Kept as an attribute of PySpark's RDD objects, and dropped with them. An RDD without facts, or of an unsupported operator, is `Refused`, and
-so are all RDDs made from it: lineage stays at the grain of datasets there.
+The facts are an attribute of PySpark's RDD objects, and are dropped with them. An RDD without facts, or of an unsupported operator, is
+`Refused`, and so are all RDDs made from it: their lineage is known by dataset only.
 """
 
 from __future__ import annotations
@@ -39,13 +39,11 @@ _READ = {"fn": "attr", **VALUE}
 
 
 def _group() -> dict[str, Any]:
-    """The behaviour of an operator that makes a record of all records of a key, because its function may look at all of them."""
     made = {**VALUE, "expr": {"fn": "user_function", "name": "function", "args": [_READ], "aggregate": True}}
     return {"behaviour": "group", "keys": [{"fn": "user_function", "name": "key", "args": [_READ]}], "defines": [made]}
 
 
 def _moved(shape: str, sides: int) -> dict[str, Any]:
-    """The behaviour of an operator that passes records on, alone or joined with a record of another RDD."""
     if shape == "union":
         return {"behaviour": "union", "defines": [{**VALUE, "expr": {"fn": "union", "args": [_READ] * sides}}]}
     return {"behaviour": "passes"} if sides == 1 else {"behaviour": "join", "reads": [ATTR], "optional": [0, 1] if shape == "join" else []}
@@ -54,7 +52,7 @@ def _moved(shape: str, sides: int) -> dict[str, Any]:
 class Program:
     """The RDDs of one application. `files_read` returns the files of a JVM RDD, as lines or not; `sparing` decides what may be followed.
 
-    `bytes_read` returns the size of a JVM RDD's input, up to a limit, as far as a short look shows.
+    `bytes_read` returns the size of a JVM RDD's input, up to a limit, without a long search.
     """
 
     def __init__(
@@ -78,7 +76,6 @@ class Program:
     # facts about RDDs
 
     def of(self, rdd: Any) -> TrackedRdd | Refused:
-        """The known facts about the records that a function over `rdd` receives."""
         if (full := self._full()) is not None:
             return full
         if _is_pipelined(rdd) and not _pipelines(rdd):
@@ -94,7 +91,6 @@ class Program:
         return None if reached is None else Refused("capture", reached)
 
     def mark(self, rdd: Any, known: TrackedRdd | Refused) -> Any:
-        """Set the facts about an RDD, and return the RDD."""
         if isinstance(known, TrackedRdd) and known.width > _MOST_REFERENCES:
             known = Refused(self._name(), f"its records are made of more than {_MOST_REFERENCES} relations")
         setattr(rdd, _KNOWN, known)
@@ -102,18 +98,17 @@ class Program:
         return rdd
 
     def marked(self) -> list[Any]:
-        """The live RDDs with known facts, in the order in which the program made them."""
+        """Return the live RDDs with facts, in the order in which the program made them."""
         there = [(known.top, rdd) for rdd in list(self._marked) if isinstance(known := self.of(rdd), TrackedRdd)]
         return [rdd for _, rdd in sorted(there, key=lambda each: each[0])]
 
     def refuse(self, rdd: Any, reason: str, operator: str | None = None) -> Any:
-        """Mark an RDD as unknown, and return it."""
         return self.mark(rdd, Refused(operator or self._name(), reason))
 
     # sources
 
     def of_files(self, rdd: Any, source: FileSource) -> Any:
-        """An RDD of the records of files, from SparkContext."""
+        """Set the facts about an RDD whose records come from files, and return it."""
         if (full := self._full()) is not None:
             return self.mark(rdd, full)
         scan = self._scan()
@@ -122,7 +117,7 @@ class Program:
         return self.mark(rdd, TrackedRdd((scan,), start, reads=True, top=scan))
 
     def local_rows(self, rdd: Any, partitions: int, data: Any = ()) -> Any:
-        """An RDD of the program's own rows, made by `parallelize` from `data`."""
+        """Set the facts about an RDD of the program's own rows, made by `parallelize` from `data`, and return it."""
         if (full := self._full()) is not None:
             return self.mark(rdd, full)
         scan = self._scan()
@@ -142,22 +137,25 @@ class Program:
         return self.recording.operator("Scan", self._text(), (), behaviour="source", columns=[{**VALUE, "type": "string"}])
 
     def runs(self, rdd: Any, known: TrackedRdd) -> None:
-        """The recording below an RDD with the facts `known` is about to go into a capture."""
+        """Prepare the recording of an RDD and everything below it, before it becomes a capture."""
         self.files.reads(rdd)
         self.recording.count([known.top])
 
     def will_run(self, rdd: Any, known: TrackedRdd) -> None:
-        """The same at the start of a DataFrame's query, because only then Spark lists files. See `completed`."""
+        """Store an RDD whose recording a DataFrame's query will need. Spark lists its files only at the start of the query.
+
+        `completed` finishes the preparation.
+        """
         held = [rdds.alive() for rdds in self.recording.counts_below([known.top]) if isinstance(rdds, _Partitions)]
         self._awaited[known.top] = rdd, known, held
 
     def frames_run(self) -> None:
-        """A DataFrame is about to run, possibly made of any others."""
+        """Prepare all stored RDDs, because a DataFrame is about to run and may read any of them."""
         for top in list(self._awaited):
             self._has_run(top)
 
     def completed(self, parts: Mapping[str, Any]) -> dict[str, Any]:
-        """The manifest parts of an ended Spark SQL query, with the known RDDs behind its rows."""
+        """Return the manifest parts of an ended Spark SQL query, with the recorded RDDs from which its rows came."""
         for operator in parts["operators"]:
             self._has_run(int(operator.get("recorded", 0)))
         return self.recording.completed(parts)
@@ -172,7 +170,10 @@ class Program:
     # transformations
 
     def row_wise(self, rdd: Any, made: Any, operator: int | None = None) -> Any:
-        """`made` is `rdd` through a function with one record behind each result. `operator`: its operator; None: a new one."""
+        """Set the facts about `made`, the result of a function over `rdd` with one input record for each result.
+
+        `operator` is the operator of the function; None makes a new one.
+        """
         known = self.of(rdd)
         if isinstance(known, Refused):
             return self.mark(made, known)
@@ -180,7 +181,7 @@ class Program:
         return self.mark(made, TrackedRdd(known.operators, known.start, known.reads, top))
 
     def grouped(self, sides: Sequence[Any]) -> Step | Refused:
-        """RDDs of pairs become groups: a record for each key, made of all pairs with the key."""
+        """Return the step of RDDs of pairs that become groups: a record for each key, made from all pairs with the key."""
         known = self.known(sides)
         if isinstance(known, Refused):
             return known
@@ -204,7 +205,7 @@ class Program:
         return Step(taps, finish)
 
     def carried(self, sides: Sequence[Any], shape: str) -> Step | Refused:
-        """RDDs with records that pass unchanged carry references with them, in the place of `shape` (see `Carried`).
+        """Return the step of RDDs whose records pass unchanged and carry references, in the place of `shape` (see `Carried`).
 
         `pairs` is `both` if the sizes of batches decide the order of results.
         """
@@ -235,9 +236,9 @@ class Program:
         return Step(taps, finish)
 
     def whole_partition(self, rdd: Any, *, exact: bool = False, together: bool = False) -> Step | Refused:
-        """An RDD passes a function over whole partitions: its results may depend on any record of the partition.
+        """Return the step of a function over whole partitions, whose results may depend on any record of the partition.
 
-        `together`: or of other partitions, because the functions run at the same time and may exchange data.
+        With `together`, they may depend on other partitions, because the functions run at the same time and may exchange data.
         """
         known = self.known([rdd])
         if isinstance(known, Refused):
@@ -260,8 +261,6 @@ class Program:
         return Step([tap], finish)
 
     def declared(self, rdd: Any, declared: RowWise, called: Mapping[str, Any]) -> Step:
-        """An RDD passes a function over whole partitions that was declared row-wise. `called`: all its arguments."""
-
         def finish(made: Any) -> Any:
             return self.row_wise(rdd, made)
 
@@ -274,7 +273,6 @@ class Program:
         return Step([rdd], lambda made: self.row_wise(rdd, made, operator), {**called, "f": checked})
 
     def placed(self, rdd: Any, declared: MadeOf, function: Any, *, indexed: bool) -> Step | Refused:
-        """An RDD passes a function over whole partitions with declared sources for each result."""
         known = self.known([rdd])
         if isinstance(known, Refused):
             return known
@@ -291,7 +289,7 @@ class Program:
         return Step([tap], finish)
 
     def persists(self, rdd: Any) -> None:
-        """An RDD is about to be persisted or checkpointed: its rows are recorded when they are made."""
+        """Record the rows of an RDD that is about to be persisted or checkpointed, when they are made."""
         if not _is_pipelined(rdd) or getattr(rdd, _PERSISTED, None) is not None or not _pipelines(rdd):
             return
         if rdd._jrdd_val is not None:  # noqa: SLF001  # PySpark has no other way to ask
@@ -314,13 +312,16 @@ class Program:
         setattr(rdd, _PERSISTED, TrackedRdd((operator,), Numbered(), reads=True, top=operator))
 
     def unpersisted(self, rdd: Any) -> None:
-        """An RDD is no longer persisted: later results come from its functions again."""
+        """Stop recording the rows of an RDD that is no longer persisted. Its functions compute later results."""
         plain = getattr(rdd, "_headwater_plain", None)
         if plain is not None and _pipelines(rdd):
             rdd.func = plain
 
     def saved(self, rdd: Any, written: type[Written | PersistedRows] = Written) -> tuple[Any, int] | Refused:
-        """The RDD to write in place of another, and the sink's boundary. `written` records it: as text, or one row for each record."""
+        """Return the RDD to write in place of another, and the sink's boundary.
+
+        `written` decides how it is recorded: as text, or as one row for each record.
+        """
         all_known = self.known([rdd])
         if isinstance(all_known, Refused):
             return all_known
@@ -334,7 +335,7 @@ class Program:
     def chosen(
         self, rdd: Any, known: TrackedRdd, wanted: Wanted | None, keep: Sequence[Callable[[Any], Any]], kind: type[Chosen] = Chosen
     ) -> Any:
-        """The records of an RDD that are made of `wanted` ones and that `keep` accepts, or the sources of these records."""
+        """Return the records of an RDD that come from `wanted` records and that `keep` accepts, or the sources of these records."""
         if known.reads and known.top in known.operators:  # its records have numbers
             return pipelined(rdd, kind(known.start, None, reads=True, wanted=wanted, keep=keep))
         return tapped(rdd, kind(known.start, inner(rdd), reads=known.reads, wanted=wanted, keep=keep))
@@ -343,9 +344,9 @@ class Program:
         self.recording.close()
 
     def known(self, rdds: Sequence[Any], *, sends: bool = False) -> list[TrackedRdd] | Refused:
-        """The facts about RDDs with records to tap, or the reason to refuse them.
+        """Return the facts about RDDs with records to tap, or the reason to refuse them.
 
-        `sends`: the tap sends references with the records.
+        With `sends`, the tap sends references with the records.
         """
         found: list[TrackedRdd] = []
         for rdd in rdds:
@@ -398,24 +399,22 @@ def _pipelines(rdd: Any) -> bool:
 
 
 def inner(rdd: Any) -> Any:
-    """The functions of the stage that ends with an RDD. A function over the RDD runs together with them."""
+    """Return the functions of the stage that ends with an RDD. A function over the RDD runs together with them."""
     return rdd.func if _is_pipelined(rdd) and _pipelines(rdd) else None
 
 
 def tapped(rdd: Any, tap: Tap) -> Any:
-    """The records of an RDD, through a tap around the functions of its stage."""
     made = pipelined(rdd, tap)
     made.func = tap
     return made
 
 
 def _batched_alike(rdd: Any, tap: Any) -> Any:
-    """A tap over an RDD that writes its records in the RDD's own batches."""
     from pyspark.serializers import AutoBatchedSerializer, CartesianDeserializer
 
     from headwater.spark_listener.rdd_records.batches import AsIfBare, Noting, SourceBatches
 
-    plain = rdd.prev if isinstance(inner(rdd), Start) else rdd  # if our function between only removes references
+    plain = rdd.prev if isinstance(inner(rdd), Start) else rdd  # if the only function in between removes references
     if inner(plain) is None and not isinstance(plain._jrdd_deserializer, CartesianDeserializer):  # noqa: SLF001  # its batches are large
         read = Noting(plain._jrdd_deserializer)  # noqa: SLF001  # PySpark has no other way to ask
         tap._prev_jrdd_deserializer, tap._jrdd_deserializer = read, SourceBatches(read)  # noqa: SLF001  # nor to say
@@ -425,18 +424,17 @@ def _batched_alike(rdd: Any, tap: Any) -> Any:
 
 
 def pipelined(rdd: Any, function: Any) -> Any:
-    """An RDD through a function over its partitions that keeps keys in their partition."""
+    """Return the RDD of a function over the partitions of another, which keeps keys in their partition."""
     return sys.modules[type(rdd).__module__].PipelinedRDD(rdd, function, True)  # pyspark.rdd, from Spark 4 on pyspark.core.rdd
 
 
 class _Partitions:
-    """The numbers of partitions of RDDs, to be read after the computation: before, Spark may not have listed their files."""
+    """The numbers of partitions of RDDs. They are read after the computation, because Spark may not have listed files before."""
 
     def __init__(self, *rdds: Any) -> None:
         self._rdds: list[Callable[[], Any]] = [weakref.ref(rdd) for rdd in rdds]
 
     def alive(self) -> list[Any]:
-        """The live RDDs."""
         return [one() for one in self._rdds]
 
     def __call__(self) -> int | None:

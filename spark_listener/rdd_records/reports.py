@@ -7,11 +7,10 @@ from typing import Any
 
 
 def reports_to(context: Any, on_report: Callable[[tuple[Any, ...]], None]) -> Any:
-    """An accumulator of a context to which tasks add tuples of reports. `on_report` receives each report."""
     from pyspark.accumulators import AccumulatorParam, AddingAccumulatorParam
 
     class Reports(AccumulatorParam[tuple[Any, ...]]):
-        """In the driver. In a task, where our classes may be missing, it is Spark's own parameter, which joins tuples."""
+        """The accumulator in the driver. A task may lack Headwater's classes and uses Spark's own parameter, which joins tuples."""
 
         def zero(self, value: tuple[Any, ...]) -> tuple[Any, ...]:  # noqa: ARG002  # Spark's protocol
             return ()

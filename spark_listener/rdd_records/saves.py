@@ -1,4 +1,4 @@
-"""A save of an RDD, before and after: the RDD to write instead, and the records in each file."""
+"""Captures a save of an RDD: chooses the RDD to write instead, and counts the records in each file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PART = re.compile(r"/part-(\d+)(\.\w+)?$")
 
 
 def begin_save(program: Program, saved: SavedRDD, rdd: Any) -> SavedRDD:
-    """The save, with the RDD to write instead, or the reason why its records are not captured."""
+    """Return the save with the RDD to write instead, or with the reason why its records are not captured."""
     if saved.operation not in _FORMATS:
         return replace(saved, refused={"operator": saved.operation, "reason": "records that it writes are not captured", "kind": "refused"})
     try:
@@ -31,7 +31,7 @@ def begin_save(program: Program, saved: SavedRDD, rdd: Any) -> SavedRDD:
 
 
 def end_save(program: Program, saved: SavedRDD, files_written: Callable[[str], list[tuple[str, int, int]]]) -> dict[str, Any] | None:
-    """The manifest parts of a successful save; None if its records are not captured."""
+    """Return the manifest parts of a successful save. None if its records are not captured."""
     if saved.sink is None:
         return None
     files = files_written(saved.outputs[0])

@@ -1,4 +1,4 @@
-"""Ships our worker classes with the program's functions, because workers may lack Headwater.
+"""Ships Headwater's worker classes with the program's functions, because workers may lack Headwater.
 
 cloudpickle can ship a class by value, but it takes the class apart again for every stage, and a worker rebuilds it for every task. So the
 classes are pickled once, as bytes, and an object only names its class. A worker caches the classes of such bytes.
@@ -23,7 +23,7 @@ _openings: dict[tuple[Any, ...], bytes] = {}  # by the values of the modules' co
 
 @cache
 def ship_by_value() -> None:
-    """Let PySpark's cloudpickle send our worker code with the program's functions. Once for all contexts."""
+    """Make PySpark's cloudpickle send Headwater's worker code with the program's functions. Runs once for all contexts."""
     from pyspark import cloudpickle
 
     for module in (*_modules(), sys.modules[__name__]):
@@ -41,13 +41,12 @@ def _modules() -> tuple[ModuleType, ...]:
 
 @cache
 def _classes() -> Mapping[str, type]:
-    """The classes with instances in workers, by name. Exceptions are pickled in another way."""
+    """Return the classes with instances in workers, by name. Exceptions are pickled in another way."""
     defined = (value for module in _modules() for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__)
     return {_name(kind): kind for kind in defined if isinstance(kind, type) and not issubclass(kind, BaseException)}
 
 
 def _reduced(shipped: Any) -> tuple[Any, ...]:
-    """An object of ours in a pickle: its maker, then its state."""
     made, arguments, *state = shipped.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
     if made is not _NEW:
         return made, arguments, *state
@@ -63,7 +62,6 @@ class _Maker:
     """Makes an object by its class name. In a pickle it is the bytes of all classes; in a worker, the result of `opened`."""
 
     def __call__(self, name: str, *arguments: Any) -> Any:
-        """For copies of such an object in the same process."""
         kind: Any = _classes()[name]
         return kind.__new__(kind, *arguments)
 
@@ -75,7 +73,6 @@ _MAKER = _Maker()
 
 
 def _opening() -> bytes:
-    """A pickle that calls `opened` with the classes."""
     from pyspark import cloudpickle
 
     constants = tuple(
@@ -96,7 +93,7 @@ class _Opening:
 
 
 def opened(digest: str, classes: bytes) -> Callable[..., Any]:
-    """Runs in a worker with Python and PySpark only. Return the maker of objects; the classes are loaded once in a process."""
+    """Return the maker of objects, in a worker that has Python and PySpark only. The classes are loaded once in a process."""
     name = f"_headwater_shipped_{digest}"
     module = sys.modules.get(name)
     if module is None:

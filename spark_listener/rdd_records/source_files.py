@@ -1,7 +1,7 @@
 """The files that the sources of RDDs read.
 
-They are listed when a job is about to read them, like in Spark: files that arrive earlier are read, and an early listing would change what
-the program reads. Before that, a source is known by its RDD only.
+They are listed when a job is about to read them, as in Spark: files that arrive before that are read, and an early listing would change
+what the program reads. Before that, a source is known by its RDD only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headwater.spark_listener.recording import Recording
 
 
 class SourceFiles:
-    """The sources of one application.
+    """The files of the sources of one application.
 
     `files_read` returns the files of a JVM RDD, as lines or not; `bytes_read` their size, up to a limit.
     """
@@ -43,7 +43,7 @@ class SourceFiles:
         self._unlisted[scan] = (weakref.ref(rdd), source, start)
 
     def reads(self, rdd: Any) -> None:
-        """Records of an RDD will be computed: note the files of its sources. Spark would not list them earlier.
+        """List the files of an RDD's sources, because a job is about to compute its records. Spark would not list them earlier.
 
         Raises:
             NotListedError: Spark cannot list a source now. The next call tries again.
@@ -71,7 +71,7 @@ class SourceFiles:
             waiting += [*getattr(one, SIDES, ()), *([one.prev] if hasattr(one, "prev") else [])]
 
     def list_of(self, scans: Iterable[int]) -> None:
-        """Note the files of some sources, if they are not known yet. Raises like `reads`."""
+        """List the files of some sources, if they are not listed yet. Raises like `reads`."""
         with self._listing:
             self._list(scans)
 
@@ -106,7 +106,7 @@ class SourceFiles:
             )  # fmt: skip
 
     def weigh(self, sparing: Sparing, scans: Iterable[int]) -> None:
-        """Report the size of sources to `sparing`, without listing what Spark will read."""
+        """Report the size of sources to `sparing`, without listing the files that Spark will read."""
         for scan in scans:
             entry = self._unlisted.get(scan)
             if entry is not None and not sparing.knows(scan):
@@ -119,7 +119,6 @@ def _jvm(rdd: Any) -> Any:
 
 
 def _files_and_splits(found: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The files of a source, one ordinal for each split, and the splits: one for each partition."""
     files: list[dict[str, Any]] = []
     splits = []
     last = -1
@@ -134,7 +133,7 @@ def _files_and_splits(found: Mapping[str, Any]) -> tuple[list[dict[str, Any]], l
 
 
 def _whole_files(found: Mapping[str, Any], start: WholeFiles) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The files of a source with files as records: one ordinal each. The start receives the files of each partition."""
+    """Return the files of a source whose records are files, with one ordinal each. `start` receives the files of each partition."""
     parts = found.get("parts", ())
     start.firsts = [0, *accumulate(map(len, parts))]
     files = []

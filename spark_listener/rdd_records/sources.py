@@ -1,4 +1,4 @@
-"""The records of the SparkContext methods that read files.
+"""The sources of the SparkContext methods that read files.
 
 Loaded with the hooks at the start of every program, so it imports nothing else of this package.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """`format` as in manifests. `whole`: each file is one record; else a record is known by its number in a part of a file."""
+    """A source of files. `format` is that of manifests. If `whole`, each file is one record; otherwise a record has a number in a split."""
 
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -45,7 +45,6 @@ NAMES = (*_SOURCES, *_INPUT_FORMATS)
 
 
 def source_of(name: str, args: Sequence[Any], named: Mapping[str, Any]) -> FileSource:
-    """The source of a call of one of these methods."""
     if name in _SOURCES:
         return _SOURCES[name]
     place = _INPUT_FORMATS[name]

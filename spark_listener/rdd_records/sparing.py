@@ -1,7 +1,7 @@
-"""Whether following the records of RDDs costs a job little: the decision of mode `auto`.
+"""Decides for mode `auto` whether following the records of RDDs costs a job little.
 
-A job over little data is always followed. A job over more is followed if the workers have the loops in C, up to the first operator that
-would send references through a shuffle or union. Such an operator is followed over a quarter of the data.
+A job over little data is always followed. A job over more data is followed if the workers have the loops in C, up to the first operator
+that would send references through a shuffle or union. Such an operator is followed over a quarter of the data.
 """
 
 from __future__ import annotations
@@ -34,24 +34,26 @@ class Sparing:
         self._bytes: dict[int, int] = {}
 
     def knows(self, scan: int) -> bool:
-        """Whether the size of a source is known."""
         return scan in self._bytes
 
     def reads(self, scan: int, size: int | None) -> None:
-        """A source has so many bytes, or more than the limit; None: unknown, and treated as large."""
+        """Store the size of a source in bytes, up to a limit. None is an unknown size, which counts as large."""
         self._bytes[scan] = LITTLE + 1 if size is None else size
 
     def rows(self, scan: int, data: Any) -> None:
-        """A source is data of the program itself."""
+        """Estimate the size of a source that is data of the program itself."""
         with contextlib.suppress(Exception):  # data of unknown size counts as little
             self._bytes[scan] = length_hint(data) * _OF_A_ROW
 
     def limits(self, *, sends: bool) -> bool:
-        """Whether the size of sources matters. `sends`: references would be sent with the records."""
+        """Return whether the size of sources matters. `sends`: references would be sent with the records."""
         return sends or not self._compiled
 
     def refuses(self, scans: Iterable[int], *, sends: bool) -> Refused | None:
-        """The reason why records of some sources are not followed; None if they are. `sends`: references would be sent with them."""
+        """Return the reason why records of some sources are not followed. None if they are.
+
+        `sends`: references would be sent with the records.
+        """
         if not self.limits(sends=sends):
             return None
         limit = LITTLE // SENT if sends else LITTLE
@@ -62,7 +64,7 @@ class Sparing:
 
 
 def workers_have_loops(context: Any) -> bool:
-    """Whether the workers of a context run this Python, with the loops."""
+    """Return whether the workers of a context run this Python, with the loops in C."""
     try:
         from headwater.spark_listener.rdd_records import _taps  # noqa: F401
     except ImportError:

@@ -1,8 +1,8 @@
 """Gives references to the incoming records of a Python stage. Shipped by value to workers without Headwater: standard library only.
 
-A stage of PySpark is one iterator through the program's functions. Each makes its results of the record that it pulled last. So a start
-notes at each pull the number of results so far, and the tap at the stage's end reads which record each result was made of. A start does
-nothing until a tap arms it, and then for one pass over one partition.
+A stage of PySpark is one iterator through the program's functions. Each makes its results from the record that it read last. So a start
+notes at each read the number of results so far, and the tap at the stage's end computes from which record each result was made. A start
+does nothing until a tap arms it, and then for one pass over one partition.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _ODD = 0x9E3779B97F4A7C15  # spreads the numbers of partitions over 64 bits
 
 
 class Counter(NamedTuple):
-    """The C counter of the records that a stage pulls, and its module."""
+    """A counter in C for the records that a stage reads, and its module."""
 
     of: Any
     loops: Any
 
 
 class Start:
-    """Numbers or names the passing records. `width` is the number of references of each."""
+    """Numbers or names the records that enter a stage. `width` is the number of references of each record."""
 
     width = 1
 
@@ -42,13 +42,13 @@ class Start:
         self.current: Sequence[int] = (NONE,)  # references of the last pulled record, if results are taken one by one
 
     def counter(self, split: int) -> Counter | None:  # noqa: ARG002  # for those that can
-        """The C counter of a partition's records, if their references are their numbers; None: count here."""
+        """Return a counter in C for a partition's records, if their references are their numbers. None: count in Python."""
         return None
 
     def arm(self, split: int, out: list[Any] | None, counter: Any = None, wanted: Mapping[int, frozenset[int]] | None = None) -> None:
-        """Note references in the next pass. `out` collects results; None: they are taken one by one, or a `counter` counts.
+        """Note references in the next pass. `out` collects results; if it is None, they are taken one by one, or a `counter` counts.
 
-        One by one, only records with a `wanted` reference pass, by its place in the record's references; None: all.
+        One by one, only records with a `wanted` reference pass, by its place in the record's references (None: all).
         """
         self._armed, self._split, self._out, self._counter, self._wanted = True, split, out, counter, wanted
         self._marks: list[int] = []  # number of results at each pull
@@ -59,7 +59,6 @@ class Start:
         self._references = [array("q") for _ in range(self.width)]
 
     def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:  # noqa: ARG002  # as PySpark calls functions
-        """The records for the following functions."""
         if not self._armed:
             return self.unarmed(iterator)
         self._armed = False
@@ -75,42 +74,41 @@ class Start:
         return (record for record in records if any(self.current[place] in found for place, found in wanted.items()))
 
     def within(self, split: int, references: array[int]) -> frozenset[int]:  # noqa: ARG002  # for those that can tell
-        """The part of some ascending references that a partition's records may have."""
+        """Return those of some ascending references that a partition's records may have."""
         return frozenset(references)
 
     def unarmed(self, iterator: Iterable[Any]) -> Iterable[Any]:
-        """The records while nobody needs references."""
+        """Return the records while no tap needs references."""
         return iterator
 
     def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
-        """The records. `current` has the references of the last pulled record."""
+        """Yield the records. `current` has the references of the last record read."""
         raise NotImplementedError
 
     def note(self, iterator: Iterator[Any], out: list[Any], mark: Callable[[int], None]) -> Iterator[Any]:
-        """Some records, each marked with the number of results so far, and noted if its reference is not its number."""
+        """Yield some records, each marked with the number of results so far. Note a record if its reference is not its number."""
         for record in iterator:
             mark(len(out))
             yield record
 
     def references(self, noted: Sequence[Any], first: int, count: int) -> list[Sequence[int]]:
-        """References of `count` consecutively pulled records from the `first`-th on, column by column."""
+        """Return references of `count` consecutive records from the `first`-th on, column by column."""
         raise NotImplementedError
 
     def of_last(self) -> list[int]:
-        """References of the last pulled record before the noted ones."""
         return [NONE] * self.width if self._last is None else self._last
 
     def called(self, split: int) -> None:
-        """A function may pull records of a partition, or none."""
+        """Note that a function may read records of a partition, or none."""
 
     def finish(self, *, partly: bool = False) -> None:
-        """The pass is over. `partly`: it ended early, and counts up to there."""
+        """End the pass. With `partly`, it ended early, and counts up to there."""
 
     def abandon(self) -> None:
-        """The pass ended without `finish`: nobody wants the rest of the partition."""
+        """End the pass without `finish`, because the rest of the partition is not needed."""
 
     def taken(self) -> list[array[int]]:
-        """The references of all results since the last call, which are then dropped.
+        """Return the references of all results since the last call, and drop them.
 
         Raises:
             Exception: the fault that occurred when they were computed.
@@ -167,7 +165,6 @@ class Start:
 
 
 def _compiled() -> Any:
-    """The loops in C, if this worker has them."""
     try:
         from headwater.spark_listener.rdd_records import _taps
 
@@ -177,7 +174,7 @@ def _compiled() -> Any:
 
 
 class Numbered(Start):
-    """Records by their position in the partition: of a source, or of kept rows."""
+    """Identifies records by their position in the partition of a source, or of persisted rows."""
 
     def counter(self, split: int) -> Counter | None:
         loops = _compiled()
@@ -197,7 +194,7 @@ class Numbered(Start):
 
 
 class Keyed(Start):
-    """Records of groups, `(key, …)`, by the hash of their key. Reports the second hash of each, combined with its partition.
+    """Identifies records of groups, `(key, …)`, by the hash of their key. Reports the second hash of each key, combined with its partition.
 
     A key has groups in several partitions if the program's own function chose these by something else. They share sources, like keys with
     the same hash.
@@ -283,14 +280,14 @@ class Keyed(Start):
 
 
 def spread(split: int) -> int:
-    """A number of 64 bits for a partition, which changes the second hashes there."""
+    """Return a 64-bit number for a partition, which changes the second hashes there."""
     return (split * _ODD + 2**63) % 2**64 - 2**63
 
 
 class Parted(Start):
-    """Results of a function over a whole partition: each may depend on any record there, so the partition represents them.
+    """Identifies results of a function over a whole partition by the partition, because each may depend on any record there.
 
-    `together`: on any record of any partition.
+    With `together`, each may depend on any record of any partition.
     """
 
     def __init__(self, *, together: bool = False) -> None:
@@ -310,7 +307,7 @@ class Parted(Start):
 
 
 class Carried(Start):
-    """Records that carry their references, which are removed here.
+    """Takes references from records that carry them, and removes them from the records.
 
     `shape` is the place of the references. `record`: (record, references); `pair`: (key, (value, references)); `join`: (key, (left,
     right)), each (value, references) or None; `both`: ((left, references), (right, references)).
@@ -356,5 +353,4 @@ class Carried(Start):
 
     @staticmethod
     def _side(side: Any, width: int) -> tuple[Any, tuple[int, ...]]:
-        """The value of one side of a join and its references; the missing side of an outer join is None."""
         return (None, (NONE,) * width) if side is None else side

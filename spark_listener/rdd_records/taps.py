@@ -24,7 +24,7 @@ Function = Callable[[int, Iterable[Any]], Iterable[Any]]
 
 
 class Report:
-    """The segment of one boundary in one task, and its report to the driver through an accumulator, with the task's success."""
+    """The segment of one boundary in one task. It is reported to the driver through an accumulator, with the task's success."""
 
     def __init__(self, capture: str, folder: str, boundary: int, roles: Sequence[Any], reports: Any) -> None:
         self._spec = (capture, folder, boundary, roles)
@@ -35,7 +35,6 @@ class Report:
         self._superset: str | None = None
 
     def begin(self, split: int) -> None:
-        """A pass over a partition begins."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
@@ -44,33 +43,30 @@ class Report:
             self._writer = SegmentWriter(*self._spec, (int(context.stageId()), split, int(context.taskAttemptId())))
 
     def called(self, split: int) -> None:
-        """A function may pull records of a partition, or none. Without another report, it has pulled none."""
+        """Note that a function may read records of a partition. Without another report, it has read none."""
         self.begin(split)
         self.finish(partly=True)
 
     def add(self, columns: Sequence[array[int]]) -> None:
-        """Add rows, column by column."""
         if self._writer is not None and self._fault is None:
             self._writer.add(columns)
 
     def restart(self) -> None:
-        """Drop the rows of this pass."""
         if self._writer is not None:
             self._writer.restart()
 
     def say_superset(self, reason: str) -> None:
-        """The rows of this pass may name too many sources, for this reason."""
+        """State the reason why rows of this pass may name too many sources."""
         self._superset = reason
 
     def fail(self, fault: BaseException) -> None:
-        """End the recording, but not the program."""
         if self._fault is None:
             self._fault = f"{type(fault).__name__}: {fault}"
         if self._writer is not None:
             self._writer.abandon()
 
     def finish(self, *, partly: bool = False) -> None:
-        """The pass is over: publish, and report to the driver. `partly`: it ended early."""
+        """Publish the segment at the end of the pass, and report it to the driver. With `partly`, the pass ended early."""
         writer = self._writer
         if writer is None:
             return
@@ -85,7 +81,6 @@ class Report:
         self._writer = None
 
     def abandon(self) -> None:
-        """Nobody wants the rest of the partition."""
         if self._writer is not None:
             self._writer.abandon()
             self._writer = None
@@ -112,7 +107,7 @@ class Tap:
 class Carrying(Tap):
     """Attaches references to each record, in the place of `shape` (see `Carried`).
 
-    A record that PySpark could not take apart fails in the same way: `pair` needs two parts, `loose` takes the first two.
+    A record that PySpark could not split fails in the same way: `pair` needs two parts, `loose` takes the first two.
     """
 
     def __init__(self, start: Start, inner: Function | None, *, reads: bool, shape: str, before: int = 0, after: int = 0) -> None:
@@ -157,15 +152,15 @@ class Recording(Tap):
         self._report, self._offset = report, offset
 
     def noted(self, record: Any) -> Any:
-        """The facts that `rows` needs about a record, read before the program receives it. The record itself may change."""
+        """Return the facts that `rows` needs about a record. They are read before the program receives the record and may change it."""
         raise NotImplementedError
 
     def rows(self, noted: Sequence[Any], references: list[array[int]]) -> list[array[int]]:  # noqa: ARG002  # for subclasses
-        """The columns of the rows for some records."""
+        """Return the columns of the rows for some records."""
         return references
 
     def compiled(self, records: Iterator[Any], counter: Any) -> Any:
-        """The records through a loop in C that notes their sources; `counter` has the number of the last pulled record."""
+        """Yield the records through a loop in C that notes their sources; `counter` has the number of the last record read."""
         return counter.loops.References(records, counter.of, _MOST_COUNTED, self._add_references, self._report.fail)
 
     def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:
@@ -200,7 +195,7 @@ class Recording(Tap):
                 passing.drain()
 
     def _as_they_come(self, records: Iterator[Any], out: list[Any]) -> Iterator[Iterable[Any]]:
-        """Pass on each record before the program's function runs again, which may change it. Only the facts of `noted` are remembered."""
+        """Pass on each record before the program's function runs again, which may change it. Only the facts of `noted` are stored."""
         while True:
             yield self._noting(islice(records, _MOST_NOTED), out)
             last = len(out) < _MOST_NOTED
@@ -256,19 +251,18 @@ class Recording(Tap):
         self._report.finish()
 
     def _stop(self) -> None:
-        """Nobody wants the rest of the partition."""
         self._start.abandon()
         self._report.abandon()
 
 
 class PersistedRows(Recording):
-    """The rows of a persisted or checkpointed RDD, in their order."""
+    """Records the rows of a persisted or checkpointed RDD, in their order."""
 
     in_batches = False
 
 
 class Grouping(Recording):
-    """Pairs on their way into groups: the hash of the key, and references; `before` and `after` belong to records grouped with them."""
+    """Records pairs that will be grouped: the hash of the key, and references. `before` and `after` belong to records grouped with them."""
 
     def __init__(
         self, start: Start, inner: Function | None, report: Report, *, reads: bool, before: int = 0, after: int = 0, offset: int = 0
@@ -310,9 +304,9 @@ class Grouping(Recording):
 
 
 class Gathering(Recording):
-    """Records on their way into a function over the whole partition: the partition's number, and references of the pulled records.
+    """Records the input of a function over the whole partition: the partition's number, and references of the records read.
 
-    `together`: 0 in place of the number, if functions over several partitions exchange data.
+    With `together`, the number is 0, because functions over several partitions exchange data.
     """
 
     partly = True
@@ -337,7 +331,7 @@ class Gathering(Recording):
 
 
 class Written(Recording):
-    """Records of `saveAsTextFile`: makes their text, and counts a row for each line of it."""
+    """Records the output of `saveAsTextFile`: makes the text of each record, and counts a row for each line of it."""
 
     def _armed(self, split: int, iterator: Iterable[Any], out: list[Any] | None, counter: Any = None) -> Iterator[Any]:
         records = super()._armed(split, iterator, out, counter)
@@ -357,7 +351,7 @@ class Written(Recording):
 
 
 class KeyFunction:
-    """The program's function of a record's key, as a function of the record."""
+    """Turns the program's function of a record's key into a function of the record."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
@@ -367,7 +361,7 @@ class KeyFunction:
 
 
 def _text(record: Any) -> bytes:
-    """PySpark's text of a record. Bytes stay as they are."""
+    """Return PySpark's text of a record. Bytes stay unchanged."""
     if isinstance(record, bytes):
         return record
     try:
@@ -377,6 +371,6 @@ def _text(record: Any) -> bytes:
 
 
 def _lines(record: bytes) -> int:
-    """Number of lines that a reader finds in a record and the line end after it."""
+    """Return the number of lines that a reader finds in a record and the line end after it."""
     text = record + b"\n"
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")

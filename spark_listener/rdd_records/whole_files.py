@@ -1,4 +1,4 @@
-"""Records that are whole files. Shipped by value to workers that may lack Headwater: standard library only."""
+"""Identifies records that are whole files. Shipped by value to workers that may lack Headwater: standard library only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headwater.spark_listener.rdd_records.starts import Start
 
 
 class WholeFiles(Start):
-    """Records by their file. A reference has the file's number, and no position in it."""
+    """Identifies records by their file. A reference has the file's number, and no position in it."""
 
     def __init__(self) -> None:
         super().__init__()

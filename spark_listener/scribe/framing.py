@@ -1,7 +1,7 @@
-"""Commands around a query: CREATE TABLE AS SELECT, `saveAsTable` and INSERT OVERWRITE DIRECTORY run a separate query that writes.
+"""Joins a command with the query that it runs: CREATE TABLE AS SELECT, `saveAsTable` and INSERT OVERWRITE DIRECTORY.
 
-For the scribe. The program did one thing, so all of it is one run: the query's, ended by the outermost command, with the facts that only
-commands know (the table, and whether it is new). The end of the query waits for the end of its command, which follows at once.
+The program did one thing, so command and query are one run: the query's, ended by the outermost command, with facts that only commands know
+(the table, and whether it is new). The end of the query waits for the end of its command, which follows at once.
 
 If a catalog stages a table until it is filled, the run is the command's, with the capture of the query.
 """
@@ -22,7 +22,7 @@ Ended = tuple[Mapping[str, Any], Running]
 
 
 class Framed:
-    """Ended queries, and commands within commands, that wait for their outermost command; by its execution."""
+    """Ended queries, and commands within commands, that wait for the end of their outermost command, by its execution."""
 
     def __init__(self) -> None:
         self._queries: dict[Any, Ended] = {}
@@ -30,7 +30,7 @@ class Framed:
         self._staged: dict[Any, Mapping[str, Any]] = {}  # ends of queries that fill a table, by the command that creates it
 
     def hold(self, event: Mapping[str, Any], query: Running, command: Running | None) -> bool:
-        """Whether the end of the query waits for the end of `command`, the outermost around it."""
+        """Return whether the end of the query must wait for the end of `command`, the outermost command around it."""
         sink = (event.get("plan") or {}).get("sink") or {}
         if sink.get("staged"):
             self._staged[query.root] = event
@@ -46,7 +46,7 @@ class Framed:
         return True
 
     def whole(self, event: Mapping[str, Any], command: Running) -> Ended:
-        """The query or the command with its table, completed by the command's end; other queries unchanged."""
+        """Complete a query by the end of its command, or a command by its query. Other queries are returned unchanged."""
         event = _filled(event, self._staged.pop(event["execution"], None))
         if not _FRAMES.search(command.command):
             return event, command
@@ -62,20 +62,20 @@ class Framed:
         return {**inner, **ending, "plan": {**inner["plan"], "sink": sink}}, replace(query, started=started)
 
     def left(self) -> Iterator[Ended]:
-        """The queries of commands that had not ended when the application did."""
+        """Yield the queries whose commands had not ended when the application did."""
         while self._queries:
             yield self._queries.popitem()[1]
 
 
 def is_step(query: Running, above: Running | None) -> bool:
-    """Whether a query is a step of the query around it: a round of a recursion. Other commands run separate queries."""
+    """Return whether a query is a step of the query around it, such as a round of a recursion. Other commands run separate queries."""
     if above is None or above is query:
         return False
     return not above.command.startswith("Execute ") or bool(_WRITES.search(above.command) or _FRAMES.search(above.command))
 
 
 def _filled(event: Mapping[str, Any], part: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The end of a command that creates a table, with the capture of the query within it that filled the table."""
+    """Return the end of a command that creates a table, with the capture of the query that filled the table."""
     plan = event.get("plan") or {}
     sink = plan.get("sink")
     if part is None or not sink:
@@ -91,7 +91,6 @@ def _filled(event: Mapping[str, Any], part: Mapping[str, Any] | None) -> Mapping
 
 
 def _asked(source: Mapping[str, Any], plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The facts of a database's catalog about a source, if the captured query's plan has them."""
     jdbc = source.get("jdbc")
     known = (other["parts"] for other in plan.get("sources") or () if jdbc and other.get("jdbc") == jdbc and other.get("parts"))
     return {"parts": parts} if (parts := next(known, None)) else {}

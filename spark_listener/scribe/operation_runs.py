@@ -1,4 +1,4 @@
-"""Runs of declared operations."""
+"""Writes runs of declared operations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headwater.spark_listener.tally import Tally
 
 
 class OperationRuns:
-    """The runs of one application."""
+    """Runs of declared operations of one application."""
 
     def __init__(self, writer: Writer, context: QueryContext, tally: Tally) -> None:
         self._writer = writer
@@ -38,7 +38,7 @@ class OperationRuns:
         self._writer.end(work, started=operation.declared_in == "program")
 
     def end(self, at: float) -> None:
-        """The application ended, and so did its operations."""
+        """End all running operations, because the application has ended."""
         for operation in list(self._going.values()):
             cut_off = Outcome(error="The application ended before the operation did.", cancelled=True)
             self.take(replace(operation, ended=at, outcome=cut_off))

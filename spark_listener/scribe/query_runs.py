@@ -1,4 +1,4 @@
-"""Runs of queries and commands: which of them are runs, and their results."""
+"""Writes runs of queries and commands. Decides which of them are separate runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CACHES = (" CacheTable", " CacheTableAsSelect")
 
 
 class QueryRuns:
-    """The runs of one application. `recorded` adds the known RDDs behind its rows to the capture of a query."""
+    """Runs of queries of one application. `recorded` adds the RDDs from which the rows of a query came to its capture."""
 
     def __init__(
         self,
@@ -48,12 +48,10 @@ class QueryRuns:
         streams.call_at_batch_end(self._resume)
 
     def __len__(self) -> int:
-        """Number of running queries."""
         return len(self._running)
 
     @property
     def waiting(self) -> bool:
-        """Whether a running query needs its START soon."""
         return self._running.waiting()
 
     def take(self, event: Mapping[str, Any]) -> None:
@@ -75,12 +73,11 @@ class QueryRuns:
                 query.start_spooled = True
 
     def end(self) -> None:
-        """The application ended: write the queries that wait for their command."""
+        """Write the queries that still wait for their command, because the application has ended."""
         for event, running in self._framed.left():
             self._write(event, running)
 
     def _going_on(self, query: Running, ask: Callable[[Any], Mapping[str, Any] | None]) -> Work | None:
-        """The work of a running query; None if it is not a run, or not known yet."""
         apart = query.description == OURS or query.looks_at_schema or self._stream_of(query) is not None
         if apart or query.keeps_rows or is_step(query, self._running.above(query)):
             return None
@@ -110,14 +107,13 @@ class QueryRuns:
         self._write(event, query)
 
     def _resume(self, stream: Stream) -> None:
-        """Write the queries that waited for the end of a batch. The origin of its rows is known now."""
         stream.learn(self._origins.kept)
         held, stream.held = stream.held, []
         for event, running in held:
             self._write(event, running, stream)
 
     def _write(self, event: Mapping[str, Any], running: Running, resumed_by: Stream | None = None) -> None:
-        """Write or count an ended query. `resumed_by`: the stream of the batch that the query waited for."""
+        """Write or count an ended query. `resumed_by` is the stream of the batch for which the query waited."""
         batch_of = resumed_by or self._batch_of(running)
         if batch_of is not None and resumed_by is None and self._is_held(event, running, batch_of):
             return
@@ -163,7 +159,6 @@ class QueryRuns:
         self._writer.end(work, started=running.start_spooled)
 
     def _note_overwrite(self, query: Query, sink: Mapping[str, Any]) -> None:
-        """Note the overwritten data, and the sources in which left-out records can be found again."""
         paths = [dataset.name for dataset in query.work.outputs if dataset.namespace == "file"]
         if query.work.outcome.error is not None or not paths:
             return
@@ -172,7 +167,7 @@ class QueryRuns:
         self._tally.left_groups(paths[0], query.manifest or {})
 
     def _is_held(self, event: Mapping[str, Any], running: Running, stream: Stream) -> bool:
-        """Whether a query waits for the end of its batch. The batch's own query, which ends last, names the sources."""
+        """Return whether a query waits for the end of its batch. The batch's own query, which ends last, names the sources."""
         plan = event.get("plan") or {}
         if event.get("stream"):
             stream.plan, stream.given = self._origins.kept.within(plan), event.get("given") or ()
@@ -180,24 +175,22 @@ class QueryRuns:
         return self._origins.kept.awaits(plan) and stream.hold(event, running)
 
     def _completed(self, event: Mapping[str, Any], running: Running) -> Mapping[str, Any]:
-        """The end of a query, with the captured RDDs, and without counts of rows that are not read yet."""
+        """Return the end of a query, with the captured RDDs, and without counts of rows that are not read yet."""
         if event.get("capture"):
             event = {**event, "capture": self._recorded(event["capture"])}
         return {**event, "read": None} if running.reads_later else event
 
     def _stream_of(self, query: Running) -> Stream | None:
-        """The stream that reports a query: one of its batches, or a query of a program's function in a batch.
+        """Return the stream that reports a query: one of its batches, or a query of a program's function in a batch.
 
-        None if batches are reported.
+        None if batches are reported separately.
         """
         return self._batch_of(query) if LeaveOut.BATCHES in self._leave_out else None
 
     def _batch_of(self, query: Running) -> Stream | None:
-        """The stream of a batch, or of a query in a batch."""
         return self._streams.of_batch(query.description) or self._streams.of_batch(self._running.description(query.root))
 
     def _with_rdds(self, query: Query, event: Mapping[str, Any]) -> Query:
-        """The query, with the inputs of the RDDs at the leaves of its plan."""
         leaves = [operator for operator in (event.get("plan") or {}).get("operators") or () if not operator.get("children")]
         known = {(dataset.namespace, dataset.name) for dataset in query.work.inputs}
         paths = self._origins.of_columns(column["attr"] for leaf in leaves for column in leaf.get("columns") or ())
@@ -206,7 +199,7 @@ class QueryRuns:
 
 
 def _no_run(query: Running, plan: Mapping[str, Any], sql: str, *, failed: bool) -> LeaveOut | None:
-    """The reason why a query is not a separate run; None if it is. A query with a START event always is."""
+    """Return the reason why a query is not a separate run. None if it is. A query with a START event always is."""
     sink = plan.get("sink") or {}
     if query.start_spooled or (sink and not sink.get("frames")):
         return None

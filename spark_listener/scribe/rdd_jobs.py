@@ -1,8 +1,8 @@
 """Spark's jobs outside of SQL: the actions of RDD programs (`collect`, `count`, `reduce`, `foreach`), and RDD jobs of libraries.
 
-For the scribe. Each job is a run with the datasets behind its RDD, if its name or its inputs are new: of a thousand actions in a loop on
-the same inputs, the first ones are reported and the rest counted. A job that reads only the program's own data is counted. A failed job is
-always reported. The JVM finds the inputs of an RDD (`jvm/listen/RddInputs.java`).
+Each job is a run with the datasets of its RDD, if its name or its inputs are new: of a thousand actions in a loop on the same inputs, the
+first ones are reported and the rest counted. A job that reads only the program's own data is counted. A failed job is always reported. The
+JVM finds the inputs of an RDD (`jvm/listen/RddInputs.java`).
 """
 
 from __future__ import annotations
@@ -44,12 +44,11 @@ class RddJob:
 
     @property
     def operation(self) -> str:
-        """The method that the program called, as far as Spark knows it."""
         known = _CALL.match(self.name)
         return redact(known.group(1) if known else self.name)[:_LONGEST] or "job"
 
     def left_out(self, *, failed: bool) -> LeaveOut | None:
-        """The reason why it is not a separate run; None if it is. A job with a START event always is."""
+        """Return the reason why the job is not a separate run. None if it is. A job with a START event always is."""
         if self.start_spooled:
             return None
         if self.looks or is_reader(self.call):
@@ -64,7 +63,7 @@ class RddJob:
 
 
 class RddJobs:
-    """The running jobs."""
+    """The running RDD jobs."""
 
     def __init__(self) -> None:
         self._jobs: dict[Any, RddJob] = {}
@@ -74,7 +73,6 @@ class RddJobs:
         return len(self._jobs)
 
     def begin(self, event: Mapping[str, Any], found: RddSources) -> None:
-        """A job began; its inputs are known."""
         if len(self._jobs) >= _MOST:
             return
         name = str(event.get("name") or "")
@@ -99,15 +97,14 @@ class RddJobs:
             job.number = self._alike[alike]
 
     def end(self, job: Any) -> RddJob | None:
-        """The ended job; None if its start is unknown."""
+        """Remove and return a job that ended. None if its start is unknown."""
         return self._jobs.pop(job, None)
 
     def waiting(self) -> bool:
-        """Whether a young job needs its START soon."""
         return any(not job.start_spooled and job.due != float("inf") for job in self._jobs.values())
 
     def due(self) -> Iterator[RddJob]:
-        """The long jobs to report now, each once."""
+        """Yield the long jobs to report now, each once."""
         now = time.monotonic()
         for job in list(self._jobs.values()):
             if job.due <= now:

@@ -1,4 +1,4 @@
-"""Runs of RDD programs: their actions and saves, with the captures of saved records."""
+"""Writes runs of RDD programs: their actions and saves, with the captures of saved records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headwater.spark_listener.tally import Tally
 
 
 class RddRuns:
-    """The runs of one application."""
+    """Runs of RDD jobs and saves of one application."""
 
     def __init__(self, writer: Writer, context: QueryContext, settings: Settings, tally: Tally, origins: Origins) -> None:
         self._writer = writer
@@ -35,12 +35,10 @@ class RddRuns:
         self._saving: dict[str, list[Mapping[str, Any]]] = {}  # stages by the job of a running save
 
     def __len__(self) -> int:
-        """Number of running jobs."""
         return len(self._jobs)
 
     @property
     def waiting(self) -> bool:
-        """Whether a running job needs its START soon."""
         return self._jobs.waiting()
 
     def take(self, event: Mapping[str, Any]) -> None:
@@ -52,7 +50,6 @@ class RddRuns:
             self._ended(event)
 
     def start_lasting(self) -> None:
-        """Write the START of each long job."""
         for job in self._jobs.due():
             if job.left_out(failed=False) not in self._leave_out:
                 self._writer.start(self._work(job, ended="", outcome=Outcome(), stages=None))

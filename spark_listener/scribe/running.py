@@ -1,7 +1,7 @@
-"""The running queries: which of them are reported before their end, and which ended ones are not separate runs.
+"""The running queries: decides which are reported before their end, and which are not separate runs.
 
-For the scribe. A short query costs only its two events. A long query has its START in the spool soon after it began, so that somebody can
-end its run after a crash of the driver. RUNNING follows at growing intervals.
+A short query costs only its two events. A long query has its START in the spool soon after it began, so that its run can be ended after a
+crash of the driver. RUNNING follows at growing intervals.
 """
 
 from __future__ import annotations
@@ -48,39 +48,37 @@ class Running:
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether it is a checkpoint: it makes rows for other queries of the program only."""
+        """Return whether the query is a checkpoint, which only makes rows for other queries of the program."""
         return bool(_CHECKPOINT.search(self.call))
 
     @property
     def reads_later(self) -> bool:
-        """Whether the program reads its rows after its end."""
+        """Return whether the program reads the rows of the query after its end."""
         return bool(_ITERATOR.search(self.call))
 
     @property
     def is_by_sql(self) -> bool:
-        """Whether it ran within `spark.sql`, which runs commands; other queries are separate."""
+        """Return whether the query ran within `spark.sql`, which runs commands; other queries are separate."""
         return bool(_SQL.search(self.call))
 
     @property
     def looks_at_schema(self) -> bool:
-        """Whether a reader started it to find columns."""
         return is_reader(self.call)
 
 
 def is_look(sql: str, plan: Mapping[str, Any]) -> bool:
-    """Whether a query within `spark.sql` reads CSV or JSON files as lines to find their columns."""
+    """Return whether a query within `spark.sql` reads CSV or JSON files as lines to infer their columns."""
     return may_look(plan) and bool(_READ_BY_SQL.search(sql))
 
 
 def may_look(plan: Mapping[str, Any]) -> bool:
-    """Whether a query within `spark.sql` may be such a look; its text is not known yet."""
+    """Return whether a query within `spark.sql` may infer a schema. Its SQL text is not known yet."""
     sources = plan.get("sources") or ()
     writes = plan.get("command") or plan.get("sink")
     return bool(sources) and not writes and all(known.get("format") == "text" for known in sources)
 
 
 def is_reader(call: str) -> bool:
-    """Whether a Spark method is a reader's that infers a schema."""
     return bool(_READER.search(call))
 
 
@@ -102,31 +100,29 @@ class RunningQueries:
             )  # fmt: skip
 
     def end(self, execution: Any, ended: str) -> Running:
-        """The ended query, even if its start is unknown."""
+        """Remove and return a query that ended, even if its start is unknown."""
         return self._queries.pop(execution, None) or Running(execution, ended, "", "", None, "", new_run_id(), due=0.0)
 
     def description(self, execution: Any) -> str:
-        """The name of a running query, from Spark or the user."""
         query = self._queries.get(execution)
         return query.description if query is not None else ""
 
     def above(self, query: Running) -> Running | None:
-        """The query around this one, while it runs."""
+        """Return the query around a query, while it runs."""
         above = self._queries.get(query.root)
         return None if above is query else above
 
     def wrote(self, query: Running) -> None:
-        """The query wrote something, which is also the result of the query around it."""
+        """Note that a query wrote something. That is also a result of the query around it."""
         above = self.above(query)
         if above is not None:
             above.nested_outputs += 1
 
     def waiting(self) -> bool:
-        """Whether a young query needs its START soon."""
         return any(query.pause == _PROGRESS for query in self._queries.values())
 
     def due(self) -> Iterator[Running]:
-        """The queries to report now; each is due again later."""
+        """Yield the queries to report now. Each is due again later."""
         now = time.monotonic()
         for query in list(self._queries.values()):
             if query.due <= now:

@@ -1,4 +1,4 @@
-"""The scribe: the run of an application, and the runs of its work."""
+"""The scribe: writes the run of an application, and the runs of its work."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from headwater.spark_listener.tally import Tally
 
 
 class Scribe:
-    """The scribe of one application, for its listener's thread, and for the program's thread after that has ended."""
+    """The scribe of one application. The listener's thread uses it, and the program's thread after the listener has ended."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Scribe:
         transports: Transports | None = None,
         recorded: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
     ) -> None:
-        """`recorded` adds the known RDDs behind its rows to the capture of a query."""
+        """`recorded` adds the RDDs from which the rows of a query came to the query's capture."""
         self._folder = folder
         self._facts = facts
         self._mode = settings.mode
@@ -83,7 +83,6 @@ class Scribe:
         self._writer.write(event, durable=True)
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """Process one event of the capture bridge."""
         kind = str(event.get("event"))
         if kind.startswith("query_"):
             self._queries.take(event)
@@ -98,7 +97,6 @@ class Scribe:
 
     @property
     def waiting(self) -> bool:
-        """Whether a running query or job needs its START soon."""
         return self._queries.waiting or self._rdds.waiting
 
     def start_lasting(self, ask: Callable[[Any], Mapping[str, Any] | None]) -> None:
@@ -107,7 +105,6 @@ class Scribe:
         self._rdds.start_lasting()
 
     def operation(self, operation: DeclaredOperation | RecordedOperations) -> None:
-        """A declared operation began or ended, or the program recorded operations on fields."""
         if isinstance(operation, RecordedOperations):
             self._writer.write(operation.event(self._application.namespace, self._application.job, self._application.run_id), durable=True)
             return

@@ -26,28 +26,28 @@ _MOST_TOPICS = 200
 
 
 def bare(description: str) -> str:
-    """Spark's name of a source or sink, without the address of its object in memory."""
+    """Return Spark's name of a source or sink, without the address of its object in memory."""
     return re.sub(r"\$?@[0-9a-f]+$", "", description)
 
 
 def folder_named(description: str) -> str | None:
-    """The folder in the name of a source or sink; None without one."""
+    """Return the folder in the name of a source or sink. None without one."""
     found = _FOLDERS.match(description)
     if found is None:
         return None
     if found[1] != "FileStreamSource":
         return found[2]
     places = places_of_pattern(found[2])
-    return places[0] if len(places) == 1 else found[2]  # of several folders, the one in Spark's name of the source
+    return places[0] if len(places) == 1 else found[2]  # if there are several folders, the one in Spark's name of the source
 
 
 def table_format(description: str) -> str:
-    """The table format in the name of a source or sink; empty for a folder of files."""
+    """Return the table format in the name of a source or sink. Empty for a folder of files."""
     return "delta" if description.startswith("Delta") else ""
 
 
 def has_name(source: str, plan: Mapping[str, Any]) -> bool:
-    """Whether a source in a batch's plan is known, or is the program's own."""
+    """Return whether a source in a batch's plan has a name, or is the program's own."""
     if folder_named(source) is not None or _NOBODYS.match(source):
         return True
     formats = {str(described.get("format")) for described in plan.get("sources") or ()}
@@ -55,7 +55,7 @@ def has_name(source: str, plan: Mapping[str, Any]) -> bool:
 
 
 def datasets_of(source: str, offset: Any, found: dict[Name, Dataset]) -> Sequence[Dataset]:
-    """The datasets of a source, among those of a plan, each with its offset as its `version`.
+    """Return the datasets of a source, among those of a plan, each with its offset as its `version`.
 
     A folder that the plan does not show is added. If two datasets are possible, neither is returned.
     """
@@ -79,7 +79,7 @@ def datasets_of(source: str, offset: Any, found: dict[Name, Dataset]) -> Sequenc
 
 
 def with_topics(plan: Mapping[str, Any], offsets: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The plan of a batch, with the topics of a pattern, from the offsets. Two patterns are ambiguous."""
+    """Return the plan of a batch, with the topics of a pattern, from the offsets. Two patterns are ambiguous."""
     described = plan.get("sources") or ()
     patterns = [source for source in described if isinstance(source.get("kafka"), Mapping) and not source["kafka"].get("topics")]
     listed = [offset for source, offset in offsets.items() if _TOPICS.match(source)]
@@ -90,7 +90,7 @@ def with_topics(plan: Mapping[str, Any], offsets: Mapping[str, Any]) -> Mapping[
 
 
 def with_folders(plan: Mapping[str, Any], offsets: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The plan of a batch, with the folders that its stream watches in place of single files.
+    """Return the plan of a batch, with the folders that its stream watches in place of single files.
 
     Without a completed batch, they are the folders of the files.
     """
@@ -107,12 +107,11 @@ def with_folders(plan: Mapping[str, Any], offsets: Mapping[str, Any]) -> Mapping
 
 
 def _path(text: object) -> str:
-    """A path in the one form for comparisons."""
     return path_of_dataset(*dataset_name(str(text)))
 
 
 def _by_topic(offset: Any) -> Mapping[str, Any]:
-    """Kafka's offset: `{"topic": {"0": 17}}`."""
+    """Parse Kafka's offset: `{"topic": {"0": 17}}`."""
     try:
         known = json.loads(offset) if isinstance(offset, str) else offset
     except ValueError:
@@ -121,5 +120,4 @@ def _by_topic(offset: Any) -> Mapping[str, Any]:
 
 
 def _version(offset: Any) -> Facet:
-    """The offset of a source, in its connector's form."""
     return facet("version", datasetVersion=redact(offset if isinstance(offset, str) else json.dumps(offset))[:_LONGEST_OFFSET])

@@ -1,4 +1,4 @@
-"""Runs of streaming queries: written when one starts, at growing intervals, and when it ends."""
+"""Writes runs of streaming queries: at the start, at growing intervals, and at the end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_RECORDS = {"operator": "stream", "reason": "records of streams are not follo
 
 
 class StreamRuns:
-    """The runs of one application."""
+    """Runs of streams of one application."""
 
     def __init__(self, writer: Writer, context: QueryContext, tally: Tally) -> None:
         self._writer = writer
@@ -29,11 +29,10 @@ class StreamRuns:
         self._batch_ended: Callable[[Stream], None] = _nothing
 
     def call_at_batch_end(self, ended: Callable[[Stream], None]) -> None:
-        """Call `ended` when a batch of a stream has ended and its offsets are known, and at the end of the stream."""
+        """Set the function that is called when a batch has ended and its offsets are known, and at the end of a stream."""
         self._batch_ended = ended
 
     def of_batch(self, description: str) -> Stream | None:
-        """The running stream of a query's batch, by the query's description; None without one."""
         return self._streams.of_batch(description)
 
     def take(self, event: Mapping[str, Any]) -> None:
@@ -54,7 +53,7 @@ class StreamRuns:
             self._ended(stream, instant(event["time"]), outcome_of(stream, failure))
 
     def end(self, at: str) -> None:
-        """The application ended, and so did its streams."""
+        """End all running streams, because the application has ended."""
         for stream in self._streams.left():
             self._ended(stream, at, failed_batch(stream) or Outcome(error="The application ended.", cancelled=True))
 

@@ -1,8 +1,8 @@
 """Streaming queries: one job for each query, one run from start to end, with any number of micro-batches.
 
-For the scribe. A stream is reported at its start, when its first batch has shown inputs and outputs, then at growing intervals, and at its
-end. The report combines all batches: all columns, the sums of rows and files, and the offset of each source as its version. The batches,
-and the writes of `foreachBatch` in them, are counted instead of reported. Memory does not grow with the number of batches.
+A stream is reported at its start, when its first batch has shown inputs and outputs, then at growing intervals, and at its end. The report
+combines all batches: all columns, the sums of rows and files, and the offset of each source as its version. The batches, and the writes of
+`foreachBatch` in them, are counted instead of reported. Memory does not grow with the number of batches.
 
 The rows of a `foreachBatch` function name no source. The plan of the batch has it, and is known at the end of the batch. So queries within
 the first batch wait for its end (`hold`).
@@ -40,7 +40,10 @@ _NO_PLACE = re.compile(r"^ForeachBatchSink|^ForeachWriterTable|Console|Noop|noop
 
 @dataclass(slots=True)
 class Stream:
-    """`ends`: its trigger ends it. `reads` and `writes` are by namespace and name; datasets without a name are in `problems`."""
+    """A running stream. `ends`: its trigger ends it. `reads` and `writes` are by namespace and name.
+
+    Datasets without a name are in `problems`.
+    """
 
     run: str  # Spark's own id of the run
     run_id: str
@@ -56,7 +59,7 @@ class Stream:
     held: list[tuple[Mapping[str, Any], Any]] = field(default_factory=list)  # ended queries that wait for the sources of their rows
     offsets: dict[str, Any] = field(default_factory=dict)  # the offset of each source
     nested_read: dict[tuple[str, str], Dataset] = field(default_factory=dict)  # reads of functions in its batches
-    nested: dict[tuple[str, str], Dataset] = field(default_factory=dict)  # and their writes
+    nested: dict[tuple[str, str], Dataset] = field(default_factory=dict)  # writes of functions in its batches
     problems: list[str] = field(default_factory=list)
     rows_read: int = 0
     rows_known: bool = True  # Spark does not count the rows that a DStream reads from files
@@ -68,7 +71,6 @@ class Stream:
     pause: float = _FIRST_PAUSE
 
     def inputs(self) -> list[Dataset]:
-        """The inputs, each with its offset."""
         found = {(dataset.namespace, dataset.name): dataset for dataset in inputs_of({**self._placed(), "sink": {}})}
         for dataset in found.values():
             dataset.part.pop("inputStatistics", None)  # statistics of one batch
@@ -94,7 +96,7 @@ class Stream:
         return [output, *self.nested.values()]
 
     def unknown(self) -> list[str]:
-        """The datasets without a public name."""
+        """Return a text for each source or sink without a name that others can use."""
         plan = self._placed()
         sources = [f"what the stream reads of {redact(bare(source))} has no name" for source in self.offsets if not has_name(source, plan)]
         known = not self.sink or self.table or folder_named(self.sink) or _NO_PLACE.search(self.sink)
@@ -104,7 +106,6 @@ class Stream:
         return [*sources, *sink, *(problem["reason"] for problem in unknown_datasets({**plan, "sink": self.table})), *self.problems]
 
     def _written(self, sink: dict[str, Any]) -> Mapping[str, Any]:
-        """Set the columns of `sink`, and return the plan that makes them."""
         columns = self.plan.get("output") or sink.get("columns") or ()
         placed = self._placed()
         if self.made is None or len(self.made.columns) != len(columns):
@@ -115,7 +116,7 @@ class Stream:
         return {**placed, "operators": [rows], "left_out": any(UNKNOWN in made for made in self.made.columns)}
 
     def hold(self, event: Mapping[str, Any], query: Any) -> bool:
-        """Keep the end of a query until its batch ends. Return False if there is no room."""
+        """Store the end of a query until its batch ends. Return false if there is no room."""
         if len(self.held) >= _MOST_HELD:
             return False
         self.held.append((event, query))
@@ -136,7 +137,7 @@ class Stream:
         kept.keep(self.given, made.columns, made.rows)
 
     def _placed(self) -> Mapping[str, Any]:
-        """The plan of the last batch, with the stream's inputs in place of the batch's."""
+        """Return the plan of the last batch, with the stream's inputs in place of the batch's."""
         return with_folders(with_topics(self.plan, self.offsets), self.offsets)
 
 
@@ -147,7 +148,6 @@ class Streams:
         self._streams: dict[str, Stream] = {}
 
     def begin(self, event: Mapping[str, Any], started: str, prefix: str, names: JobNames) -> Stream | None:
-        """A stream started. The program's name or the output names its job."""
         if len(self._streams) >= _MOST:
             return None
         sink, table, name = str(event.get("sink") or ""), event.get("table"), event.get("name")
@@ -163,16 +163,15 @@ class Streams:
         return stream
 
     def of_batch(self, description: str) -> Stream | None:
-        """The running stream of a query's batch, by Spark's text in the query's description; None without one."""
+        """Return the running stream to which a batch's query belongs, by the query's description. None without one."""
         run = _RUN.search(description) if self._streams else None
         return self._streams.get(run.group(1)) if run else None
 
     def by_run(self, run: Any) -> Stream | None:
-        """The stream with a run id of Spark."""
         return self._streams.get(str(run)) if run else None
 
     def progress(self, event: Mapping[str, Any]) -> Stream | None:
-        """A batch ended. Return the stream if it is due for a report."""
+        """Add the progress of a batch that ended. Return the stream if it is due for a report."""
         stream = self._streams.get(str(event["run"]))
         if stream is None:
             return None
@@ -191,7 +190,7 @@ class Streams:
         return self._streams.pop(str(run), None)
 
     def left(self) -> Iterator[Stream]:
-        """The streams that had not ended when their application did."""
+        """Yield the streams that had not ended when their application did."""
         while self._streams:
             yield self._streams.popitem()[1]
 
@@ -205,7 +204,7 @@ def _read(stream: Stream, event: Mapping[str, Any]) -> None:
 
 
 def did(stream: Stream, inputs: Iterable[Dataset], outputs: Iterable[Dataset], problems: Iterable[Mapping[str, Any]] = ()) -> None:
-    """Add the reads and writes of a query in a batch. `problems` say what is missing."""
+    """Add the reads and writes of a query in a batch. `problems` state what is missing."""
     for known, datasets in ((stream.nested_read, inputs), (stream.nested, outputs)):
         for dataset in datasets:
             at = dataset.namespace, dataset.name
@@ -228,14 +227,13 @@ def _state(stream: Stream, problem: str) -> None:
 
 
 def failed_batch(stream: Stream) -> Outcome | None:
-    """The outcome of a stream after a failed batch; None without one."""
     return Outcome(error=stream.failure, language="JAVA") if stream.failure else None
 
 
 def outcome_of(stream: Stream, failure: Outcome | None) -> Outcome:
-    """The outcome of a stream.
+    """Return the outcome of a stream.
 
-    Without a failure, it ended by itself if its trigger ends it and no batch was interrupted; else it was stopped.
+    Without a failure, it ended by itself if its trigger ends it and no batch was interrupted; otherwise it was stopped.
     """
     if failure is not None:
         return failure

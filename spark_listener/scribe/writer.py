@@ -1,6 +1,6 @@
-"""Writes runs and captures into an application's spool, and sends events to the other receivers that the program names.
+"""Writes runs and captures into an application's spool, and sends events to further receivers that the program names.
 
-Items that the spool has no room for are counted, and the next delivered event reports them, so that a gap is never silent.
+If the spool has no room for an item, the item is counted. The next delivered event reports the count, so that a gap is never silent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FULL = {"operator": None, "reason": "the spool is full (HEADWATER_SPOOL_BYTES),
 
 
 class Writer:
-    """The writer of one application."""
+    """Writes the runs and captures of one application."""
 
     def __init__(self, folder: SpoolFolder, settings: Settings, tally: Tally, events: EventMaker, transports: Transports | None) -> None:
         self._folder = folder
@@ -38,36 +38,34 @@ class Writer:
 
     @property
     def events(self) -> EventMaker:
-        """The maker of events, with all that they share."""
         return self._events
 
     @property
     def segments(self) -> Path | None:
-        """Local folder with the segments of captures; None if tasks write them to shared storage."""
+        """Return the local folder with the segments of captures. None if tasks write them to shared storage."""
         return None if self._shared_segments else self._folder.segments
 
     def run_facets(self, facets: Mapping[str, Facet]) -> None:
-        """Facets of every run from now on."""
         self._events = replace(self._events, run_facets=facets)
 
     def start(self, work: Work) -> None:
-        """A run began. It is noted as a run that somebody must end, whatever happens to this process."""
+        """Write the START of a run, and store it so that another process can end the run after a crash."""
         event = self._events.work_start(work)
-        self._folder.run_began(work.run.run_id, event)  # first: every visible START will have an end
+        self._folder.run_began(work.run.run_id, event)  # first, so that every visible START gets an end
         self.write(event, durable=True)
 
     def progress(self, work: Work) -> None:
         self.write(self._events.work_runs(work, now()))
 
     def end(self, work: Work, *, started: bool = False) -> None:
-        """A run ended. `started`: its START was written when it began."""
+        """Write the end of a run. `started` means that its START was written when it began."""
         if not started:
             self.write(self._events.work_start(work))
         self.write(self._events.work_end(work), durable=True)
         self._tally.spared(outputs_for(work), work.inputs)
         self._folder.run_ended(work.run.run_id)
         paths = [place for dataset in (*work.inputs, *work.outputs) if dataset.namespace == "file" for place in dataset.places]
-        self.register(lambda registry: registry.add_roots(paths))  # last: a new root waits for the disk
+        self.register(lambda registry: registry.add_roots(paths))  # last, because a new root waits for the disk
 
     def capture(self, manifest: Mapping[str, Any], ledger: Ledger) -> Ledger:
         """Write a capture. Return the ledger of its run, which reports a full spool."""
@@ -78,14 +76,14 @@ class Writer:
         return Ledger(status="refused", mode=ledger.mode, problems=[*ledger.problems, _FULL])
 
     def register(self, note: Callable[[Registry], None]) -> None:
-        """Write to the home's registry. On a failure, replays and values are refused later with a hint, and the program goes on."""
+        """Write to the home's registry. After a failure, the program continues; replays and values are refused later with a hint."""
         try:
             note(self._registry)
         except (HeadwaterError, OSError) as error:
             _log.warning("This run could not be registered for replays and for reading its data: %s", error)
 
     def write(self, event: dict[str, Any], *, durable: bool = False) -> None:
-        """Write one event. `durable`: sync it to the disk at once."""
+        """Write one event. `durable` syncs it to the disk at once."""
         dropped = self._with_drops(event)
         self._send_on(event)
         if not self._folder.event(event, durable=durable):

@@ -1,10 +1,10 @@
-"""The spool folder of one application: its log, its segments, its description, and a lock while it lives.
+"""The spool folder of one application: its log, its segments, its description, and a lock while the application lives.
 
-For the application itself, and for the delivery of a dead application's items. Only one process may hold a folder at a time. The lock is
+The application uses it, and so does the delivery of a dead application's items. Only one process may hold a folder at a time. The lock is
 the operating system's, so that it ends with the process in any case. A forked child never holds it.
 
     spool/<application>/application.json   the application's OpenLineage run, and whether its end was stated
-                        lock               held by the living
+                        lock               locked while the application lives
                         log, acknowledged  see `log`
                         segments/<capture>/*.seg
                         runs/<run>.json        the START of a long query, until it ends
@@ -26,13 +26,13 @@ from typing import Any
 from headwater.spark_listener.spool.log import Item, ItemKind, SpoolLog
 
 TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")  # W3C's Trace Context, version 00
-_MOST_OPEN = 1000  # open runs that are kept for a later reader
+_MOST_OPEN = 1000  # open runs that are stored for a later reader
 _UNBOUNDED = 1 << 62  # delivery of leftovers only adds a statement of the end
 _MINE: set[Path] = set()  # POSIX locks do not exclude their own process
 
 
 class SpoolFolder:
-    """One application's folder, held by this process until `close`. Make one with `create` or `take`."""
+    """The folder of one application, locked by this process until `close`. Made by `create` or `take`."""
 
     def __init__(self, path: Path, lock: int, *, limit: int) -> None:
         self.path = path
@@ -42,10 +42,10 @@ class SpoolFolder:
 
     @classmethod
     def create(cls, spool: Path, application: str, *, limit: int) -> SpoolFolder:
-        """A new folder under `spool`, named after the application.
+        """Make a folder under `spool`, named after the application.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: the folder cannot be made.
         """
         path = spool / re.sub(r"[^\w.\-]", "_", application)
         spool.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # the home, if this is its first program
@@ -60,7 +60,7 @@ class SpoolFolder:
 
     @classmethod
     def take(cls, path: Path) -> SpoolFolder | None:
-        """The folder of a dead application; None if the application lives, or another process took it."""
+        """Lock the folder of a dead application. None if the application lives, or another process has the folder."""
         if not path.is_dir():
             return None
         try:
@@ -78,28 +78,27 @@ class SpoolFolder:
 
     @cached_property
     def traceparent(self) -> str | None:
-        """The trace of the application as a W3C header, from its environment (`TRACEPARENT`)."""
+        """Return the application's OpenTelemetry trace as a W3C header, from its environment (`TRACEPARENT`)."""
         stated = self.application.get("traceparent")
         return stated if isinstance(stated, str) and TRACEPARENT.fullmatch(stated) else None
 
     @property
     def segments(self) -> Path:
-        """The application's segments, one folder for each capture."""
         return self.path / "segments"
 
     @property
     def application(self) -> dict[str, Any]:
-        """The last value of `describe`; empty without one."""
+        """Return the description that `describe` wrote last. Empty if there is none."""
         return _description(self.path)
 
     def describe(self, **facts: Any) -> None:
-        """Write the application's description, for later readers of the folder."""
+        """Add facts to the application's description, for later readers of the folder."""
         temporary = self.path / "application.json.tmp"
         temporary.write_text(json.dumps({**self.application, **facts}), encoding="utf-8")
         os.replace(temporary, self.path / "application.json")
 
     def run_began(self, run_id: str, start: Mapping[str, Any]) -> None:
-        """Keep the START of a run until it ends, because delivery may have removed the event from the log."""
+        """Store the START of a run until it ends, because delivery may remove the event from the log."""
         path = self._run_file(run_id)
         if path is not None and sum(1 for _ in self.open_runs()) < _MOST_OPEN:
             path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -108,13 +107,11 @@ class SpoolFolder:
             os.replace(temporary, path)
 
     def run_ended(self, run_id: str) -> None:
-        """The end of a run is in the log."""
         path = self._run_file(run_id)
         if path is not None:
             path.unlink(missing_ok=True)
 
     def open_runs(self) -> Iterator[dict[str, Any]]:
-        """The STARTs of runs without an end in the log."""
         for path in sorted((self.path / "runs").glob("*.json")):
             try:
                 yield json.loads(path.read_text(encoding="utf-8"))
@@ -125,7 +122,7 @@ class SpoolFolder:
         return self.path / "runs" / f"{run_id}.json" if re.fullmatch(r"[\w\-]+", run_id) else None
 
     def event(self, body: Mapping[str, Any], *, durable: bool = False) -> bool:
-        """Spool an event. Return False if there was no room (it is counted in `dropped`)."""
+        """Spool an event. Return false if there is no room (it is counted in `dropped`)."""
         return self._add(ItemKind.EVENT, body, None, durable=durable)
 
     def last_event(self, body: Mapping[str, Any]) -> bool:
@@ -136,7 +133,7 @@ class SpoolFolder:
         return added
 
     def capture(self, manifest: Mapping[str, Any], *, segments: str | None = None) -> bool:
-        """Spool a manifest with its existing segments. Return False if the limit is reached; the segments are then deleted."""
+        """Spool a manifest with its existing segments. Return false if the limit is reached; the segments are then deleted."""
         size = _segment_bytes(manifest) if segments is None else 0
         self.log.reserved += size
         if self._add(ItemKind.CAPTURE, manifest, segments, durable=True):
@@ -146,7 +143,6 @@ class SpoolFolder:
         return False
 
     def drops_stated(self, dropped: Mapping[str, int]) -> None:
-        """A delivered event reported these drops."""
         for kind, count in dropped.items():
             left = self.dropped.get(kind, 0) - count
             self.dropped.pop(kind, None)
@@ -154,19 +150,17 @@ class SpoolFolder:
                 self.dropped[kind] = left
 
     def pending(self) -> Iterator[Item]:
-        """The items that wait for delivery, in order."""
         return self.log.pending()
 
     def has_pending(self) -> bool:
-        """Whether anything waits for delivery."""
         return self.log.has_pending()
 
     def waiting_bytes(self) -> int:
-        """The approximate size of the folder on disk: the log and the spool's own segments."""
+        """Return the approximate size of the folder on disk: the log and the spool's own segments."""
         return self.log.reserved + self.log.size()
 
     def acknowledge(self, item: Item) -> None:
-        """The item and all before it arrived. The spool's copy of a capture's segments is removed."""
+        """Note that the item and all items before it arrived. The spool's copy of a capture's segments is deleted."""
         self.log.acknowledge(item.seq)
         if item.kind is ItemKind.CAPTURE:
             self._delete_segments(str(item.body["capture"]), item.segments)
@@ -174,7 +168,7 @@ class SpoolFolder:
                 self.log.reserved -= _segment_bytes(item.body)
 
     def close(self, *, remove_if_done: bool = True) -> bool:
-        """Release the folder. Return True if it was removed, because everything arrived and its application had ended."""
+        """Unlock the folder. Return true if it was removed, because everything arrived and its application had ended."""
         done = remove_if_done and self.application.get("ended", False) and not self.has_pending()
         self.log.close()
         if done:
@@ -200,7 +194,6 @@ class SpoolFolder:
 
 
 def applications(spool: Path) -> list[Path]:
-    """The application folders of a spool, oldest first."""
     try:
         folders = [path for path in spool.iterdir() if path.is_dir()]
     except FileNotFoundError:
@@ -209,7 +202,7 @@ def applications(spool: Path) -> list[Path]:
 
 
 def has_ended(path: Path) -> bool:
-    """Whether the application of a folder has stated its end. The holder of the folder then delivers it."""
+    """Return whether the application of a folder has stated its end. The process that holds the folder then delivers it."""
     return bool(_description(path).get("ended"))
 
 

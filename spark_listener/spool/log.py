@@ -1,8 +1,8 @@
 r"""The log of one application's spool: an append-only file of framed JSON lines.
 
-For the listener's thread (which appends) and delivery (which reads and acknowledges), in one process or in two, one after the other. It
-must survive a crash at any byte: a torn or damaged line is skipped and counted, never guessed at. It must stay within its limit: an item
-beyond it is refused and counted, and the job goes on.
+The listener's thread appends; delivery reads and acknowledges, in the same process or in a later one. The log must survive a crash at any
+byte: an incomplete or damaged line is skipped and counted, never guessed at. It must stay within its limit: an item beyond it is refused
+and counted, and the job continues.
 
 A line is `crc32 json\n`: eight hexadecimal digits over the JSON, which is `{"seq", "kind", "body", "segments"?}`. Every append reaches the
 operating system at once, so that the death of the process loses nothing. A separate thread syncs `durable` appends (ends of runs, captures)
@@ -36,7 +36,7 @@ class ItemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item to deliver. `segments` is the folder (or URI) of a capture's segments; None: the spool's own."""
+    """One item to deliver. `segments` is the folder (or URI) of a capture's segments; None stands for the spool's own folder."""
 
     seq: int
     kind: ItemKind
@@ -45,7 +45,7 @@ class Item:
 
 
 class SpoolLog:
-    """The log file, and the mark of the last acknowledged item (`acknowledged`, next to it). Thread-safe."""
+    """The log file, and the number of the last acknowledged item (in the file `acknowledged` next to it). Thread-safe."""
 
     def __init__(self, path: Path, *, limit: int) -> None:
         self.path = path
@@ -67,10 +67,10 @@ class SpoolLog:
     def append(
         self, kind: ItemKind, body: Mapping[str, Any], *, segments: str | None = None, durable: bool = False, bounded: bool = True
     ) -> Item | None:
-        """Add an item; None if it does not fit. An item that is not `bounded` always fits. `durable`: it is synced at once.
+        """Add an item. Return None if it does not fit, unless `bounded` is false. A `durable` item is synced at once.
 
         Raises:
-            OSError: the disk refuses.
+            OSError: the disk refuses the write.
         """
         with self._lock:
             item = Item(self._next, kind, body, segments)
@@ -87,25 +87,23 @@ class SpoolLog:
         """Wait until all added items are on the disk.
 
         Raises:
-            OSError: the disk refuses.
+            OSError: the disk refuses the write.
         """
         os.fsync(self._file)
 
     def pending(self) -> Iterator[Item]:
-        """Items that were not acknowledged, in the order of the file. `damaged` counts unreadable lines."""
+        """Return the items that were not acknowledged, in the order of the file. `damaged` counts unreadable lines."""
         mark = self.acknowledged
         return (item for item in self._scan() if item.seq > mark)
 
     def has_pending(self) -> bool:
-        """Whether anything waits for delivery."""
         return self._next - 1 > self.acknowledged and next(self.pending(), None) is not None
 
     def size(self) -> int:
-        """Bytes of the file."""
         return os.fstat(self._file).st_size
 
     def acknowledge(self, seq: int) -> None:
-        """Everything up to `seq` has arrived. Acknowledged items leave the file when that is cheap."""
+        """Note that everything up to `seq` has arrived. Acknowledged items are removed from the file when that is cheap."""
         with self._lock:
             self.acknowledged = max(self.acknowledged, seq)
             temporary = self._mark.with_suffix(".tmp")
@@ -115,7 +113,6 @@ class SpoolLog:
                 os.ftruncate(self._file, 0)
 
     def close(self) -> None:
-        """Close the file. Its contents stay."""
         done = self._disk.finish()
         with self._lock:
             if self._file >= 0 and done:  # a hanging disk keeps the file, not the program
@@ -159,14 +156,13 @@ class _Disk:
         self._thread: Thread | None = None
 
     def ask(self) -> None:
-        """Sync the present content of the file soon."""
         self._asked.set()
         if self._thread is None and not self._ending:
             self._thread = Thread(target=self._run, name="headwater-spool", daemon=True)
             self._thread.start()
 
     def finish(self) -> bool:
-        """Serve all requests, and end. Return False if the disk does not finish in time."""
+        """Serve all requests, and end. Return false if the disk does not finish in time."""
         self._ending = True
         self._asked.set()
         if self._thread is None:
@@ -186,7 +182,7 @@ class _Disk:
 
 
 def _mark_of(number: int) -> str:
-    """The content of the mark, in a form that a truncated copy cannot imitate."""
+    """Return the content of the file `acknowledged`, in a form that a truncated copy cannot imitate."""
     return f"{number} {crc32(b'%d' % number):08x}"
 
 
