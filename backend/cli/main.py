@@ -33,6 +33,7 @@ _COMMANDS = {
     "search": LazyCommand("headwater.backend.cli.search", "Find datasets, columns, jobs, runs, owners, tags and terms by words."),
     "trace": LazyCommand("headwater.backend.cli.trace", "Find the records that a record came from, or went into."),
     "explain": LazyCommand("headwater.backend.cli.explain", "Find what the records behind wrong rows have in common."),
+    "suspects": LazyCommand("headwater.backend.cli.suspects", "List what is unusual about a run, compared with earlier runs."),
     "lineage": LazyCommand("headwater.backend.cli.lineage", "Show the jobs and datasets around one of them."),
     "impact": LazyCommand("headwater.backend.cli.impact", "List what is affected by something, or its causes."),
     "versions": LazyCommand("headwater.backend.cli.versions", "List what runs wrote to a dataset; drop blocks.", group=True),
