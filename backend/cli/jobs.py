@@ -70,6 +70,23 @@ def register(
     note(f"Registered {program.id}: {_command(program)}")
 
 
+@app.command(hidden=True)
+def launch(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder that a runner of the service wrote.")], home: Home = None
+) -> None:
+    """Run the program of a replay or a trigger on this machine, for the service of the home. A scheduler or a Kubernetes Job calls this.
+
+    A second call for the same folder does nothing. Exits with the code of the program.
+    """
+    from headwater.backend.rerun.runners.elsewhere import launch_folder
+
+    code = launch_folder(folder, load_settings(home=home).folder.replays)
+    if code is None:
+        note("Another process has launched this program.")
+    elif code:
+        raise typer.Exit(code if 0 < code < 256 else 1)
+
+
 @app.command("list")
 def list_jobs(format: OutputFormat = Format.TABLE, home: Home = None) -> None:
     """List the registered programs by job.

@@ -100,6 +100,10 @@ class Home:
         return self.path / "sessions.db"
 
     @property
+    def runners(self) -> Path:
+        return self.path / "runners.toml"
+
+    @property
     def triggers(self) -> Path:
         return self.path / "triggers.db"
 

@@ -7,18 +7,16 @@ Nothing else of a workflow's file reaches the command line. Headwater makes the 
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from headwater.backend.rerun.replay.invocations import check
 from headwater.backend.rerun.replay.model import Invocation
 from headwater.backend.rerun.replay.runner import KEPT_VARIABLES
+from headwater.backend.rerun.runners.this_machine import kill_process, run_process
 from headwater.backend.workflows.model import Form, Parameter, Task
 from headwater.backend.workflows.stragglers import PATIENCE, RUN_VARIABLE, is_of_run, name_of, wait_for_stragglers
 from headwater.errors import HeadwaterError, UnsupportedError
@@ -26,7 +24,6 @@ from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.replay import VARIABLE, ReplayOrder
 
 _MOST_BYTES = 120_000  # limit of one argument or variable; Linux allows 131,072
-_POLL = 1.0
 
 
 class TaskFailedError(HeadwaterError):
@@ -131,30 +128,24 @@ def run_program(
     command = [sys.executable, invocation.script, *invocation.argv[1:], *arguments]
     if "HEADWATER_MODE" in variables:
         command[1:1] = ["-m", "headwater", "run", "--quiet"]
-    with (
-        places.log.open("wb") as output,
-        subprocess.Popen(
-            command,
-            cwd=invocation.working_directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            pass_fds=[holding],
-            start_new_session=True,
-        ) as process,
-    ):
-        try:
-            reason = _wait(process, stop)
-        finally:
-            if process.poll() is None:
-                kill_process(process.pid)
-            left = _end_stragglers(places, PATIENCE if process.returncode == 0 else 0.0)
+    reason: str | None = None
+    left: list[str] = []
+
+    def note_reason() -> str | None:
+        nonlocal reason
+        reason = stop()
+        return reason
+
+    code = run_process(
+        command, working_directory=invocation.working_directory, environment=environment, log=places.log, stop=note_reason,
+        holding=[holding], has_session=True,
+        at_end=lambda code: left.extend(_end_stragglers(places, PATIENCE if code == 0 else 0.0)),
+    )  # fmt: skip
     if reason is not None:
         raise TaskFailedError(reason, hint="Nothing was committed.")
-    if process.returncode:
+    if code:
         tail = places.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-8:]
-        story = "\n  ".join([f"{Path(invocation.script).name} ended with exit code {process.returncode}:", *tail])
+        story = "\n  ".join([f"{Path(invocation.script).name} ended with exit code {code}:", *tail])
         raise TaskFailedError(story, hint=f"Nothing was committed. The whole log is {places.log}.")
     if left:
         raise TaskFailedError(
@@ -186,25 +177,6 @@ def captured_variables(task: Task, invocation: Invocation, places: Places, paren
     ).save(order)
     ours = {"HOME": places.home, "MODE": task.capture, "NAME": invocation.job, "NAMESPACE": invocation.namespace}
     return {**{f"HEADWATER_{name}": str(value) for name, value in ours.items()}, **parent, VARIABLE: str(order)}
-
-
-def kill_process(process: int) -> None:
-    """Kill a process. If it leads a process group, the whole group is killed."""
-    with suppress(ProcessLookupError, PermissionError):
-        if os.getpgid(process) == process:
-            os.killpg(process, signal.SIGKILL)
-        os.kill(process, signal.SIGKILL)
-
-
-def _wait(process: subprocess.Popen[bytes], stop: Callable[[], str | None]) -> str | None:
-    while True:
-        try:
-            process.wait(_POLL)
-        except subprocess.TimeoutExpired:
-            if reason := stop():
-                return reason
-        else:
-            return None
 
 
 def time_limit(seconds: float | None) -> Callable[[], str | None]:

@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+from headwater.backend.rerun.runners.this_machine import kill_process
 from headwater.backend.rerun.shadow_lineage import MakeDelivery, deliver_lineage
 from headwater.backend.workflows.ledger import Ledger, MoveKind, Run, RunState
-from headwater.backend.workflows.programs import kill_process
 from headwater.backend.workflows.report import note_outputs, spool_report
 from headwater.backend.workflows.shadow import make_move, remove_shadow
 from headwater.backend.workflows.stragglers import find_stragglers, is_of_run

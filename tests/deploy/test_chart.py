@@ -15,6 +15,7 @@ import yaml
 
 from headwater.backend.home.settings import Settings
 from headwater.backend.process.metrics import Metrics
+from headwater.backend.rerun.runners.kubernetes import KubernetesJob
 from tests.backend.service import ServiceProcess
 from tests.lake import helm
 
@@ -233,3 +234,33 @@ def test_a_value_stays_a_value(tmp_path: Path) -> None:
     container = _pods(_rendered(tmp_path, {"settings": {"HEADWATER_PRUNE_NAMESPACE": odd}}))
     env = {entry["name"]: entry.get("value") for pod in container for entry in pod["containers"][0].get("env", ())}
     assert env["HEADWATER_PRUNE_NAMESPACE"] == odd
+
+
+def test_the_job_of_programs_is_valid_and_the_runner_only_names_it(tmp_path: Path) -> None:
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    programs = {
+        "enabled": True,
+        "image": "registry.example.com/jobs:1",
+        "volumes": volumes,
+        "mounts": [{"name": "data", "mountPath": "/data"}],
+    }
+    for document in (documents := _rendered(tmp_path, {"programs": programs})):
+        kubernetes_validate.validate(document, "1.31", strict=True)
+    (config,) = (each for each in documents if each["kind"] == "ConfigMap" and each["metadata"]["name"].endswith("-programs"))
+    template = tmp_path / "program-job.json"
+    template.write_text(config["data"]["program-job.json"])
+    given = json.loads(template.read_text())
+    job = KubernetesJob(template=template).job_for("0123456789abcdef" * 2, Path("/var/lib/headwater/replays/x/step-1"))
+    kubernetes_validate.validate(job, "1.31", strict=True)
+    pod = job["spec"]["template"]["spec"]
+    assert pod["containers"][0]["command"] == ["headwater"]
+    assert pod["containers"][0]["args"] == ["jobs", "launch", "/var/lib/headwater/replays/x/step-1"]
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert pod["automountServiceAccountToken"] is False
+    pod["containers"][0]["args"], job["metadata"]["name"] = ["jobs", "launch"], given["metadata"]["name"]
+    assert job == given
+    (role,) = (each for each in documents if each["kind"] == "Role")
+    assert role["rules"] == [{"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create"]}]
+    refused = _run(tmp_path, {**_REPLICAS, "programs": programs}, "template", "lineage", "--kube-version", "1.31.0")
+    assert "needs one service" in refused.stderr
+    assert not [each for each in _rendered(tmp_path, {}) if each["kind"] in ("Role", "RoleBinding")]

@@ -18,6 +18,7 @@ from headwater.backend.audit.lines import earlier_files
 from headwater.backend.home.file_fault import Fault
 from headwater.backend.home.settings import Settings
 from headwater.backend.intakes.settings import read_intakes
+from headwater.backend.rerun.runners.settings import read_runners
 from headwater.backend.targets import read_targets
 from headwater.errors import HeadwaterError
 from headwater.graph.storage import read_roots
@@ -35,7 +36,7 @@ def access_faults(settings: Settings) -> Iterator[Fault]:
         sessions.close()
     operators: tuple[tuple[Path, Callable[[Path], object]], ...] = (
         (home.masks, read_masks), (home.people, read_rules), (home.intakes, read_intakes), (home.storage, read_roots),
-        (home.targets, read_targets),
+        (home.targets, read_targets), (home.runners, read_runners),
     )  # fmt: skip
     for path, read in operators:
         yield from _read("settings", path, read)

@@ -7,21 +7,19 @@ only if its hash is the registered one. The replay's folder contains a log of th
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 from headwater.backend.rerun.replay.invocations import check
 from headwater.backend.rerun.replay.model import Invocation, Replay, ReplayState, Step
+from headwater.backend.rerun.runners import Launch, ProgramRunner, Runners, StopReason, ThisMachine
 from headwater.errors import HeadwaterError
 from headwater.spark_listener.replay import VARIABLE, ReplayOrder
 
 CANCEL = "cancel"  # this file in the replay's folder ends the replay
-StopReason = Callable[[], str | None]  # returns the reason to stop a replay, or None
-_POLL = 1.0  # seconds between two checks of the limits
 KEPT_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "JAVA_HOME", "SPARK_HOME", "VIRTUAL_ENV")
 
 
@@ -39,9 +37,11 @@ def run_steps(
     changed: Callable[[Replay], None],
     *,
     pause: Callable[[Step, Step | None, StopReason], None] = lambda *_: None,
+    runners: Runners | None = None,
 ) -> None:
     """Run all steps of a replay. `changed` is called after each change of state.
 
+    `runners` are the runners of the home. Without them, the programs run on this machine.
     `pause` is called before each step, with the step, the previous step, and a function that returns the reason to stop the replay.
 
     Raises:
@@ -63,7 +63,8 @@ def run_steps(
         changed(replay)
         began = time.monotonic()
         log = folder / f"step-{number}.log"
-        code = run_program(step.invocation, order, log, stop=stop)
+        runner = runners.of_program(step.invocation.namespace, step.invocation.job) if runners is not None else None
+        code = run_program(step.invocation, order, log, stop=stop, runner=runner)
         if reason := stop():
             step.state = ReplayState.FAILED
             raise ReplayStoppedError(
@@ -84,13 +85,17 @@ def run_program(
     capturing: Mapping[str, str] | None = None,
     holding: Collection[int] = (),
     stop: StopReason = lambda: None,
+    runner: ProgramRunner | None = None,
 ) -> int:
     """Run a registered program and return its exit code. The variables in `capturing` turn capture on.
 
-    Without an `order`, the program reads and writes its real data.
+    Without an `order`, the program reads and writes its real data. Without a `runner`, it runs on this machine.
 
     The program is killed when `stop` returns a reason. Its JVM then ends too, because it reads a pipe from the program.
     Files in `holding` stay open until the program ends, even if this process ends earlier.
+
+    Raises:
+        HeadwaterError: the runner cannot start the program, or does not know its end.
     """
     environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     environment |= dict(invocation.environment)
@@ -102,25 +107,13 @@ def run_program(
     if order is not None:
         environment[VARIABLE] = str(order)
     environment["PYTHONUNBUFFERED"] = "1"
-    command = [sys.executable, "-m", "headwater", "run", *options, invocation.script, *invocation.argv[1:]]
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(
-            command,
-            cwd=invocation.working_directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            pass_fds=tuple(holding),
-        ) as process,
-    ):
-        while True:
-            try:
-                return process.wait(_POLL)
-            except subprocess.TimeoutExpired:
-                if stop():
-                    process.kill()
+    folder = log.with_suffix("")
+    launch = Launch(
+        id=sha256(str(folder).encode()).hexdigest()[:32], folder=folder, log=log, namespace=invocation.namespace, job=invocation.job,
+        script=invocation.script, script_sha256=invocation.script_sha256, arguments=invocation.argv[1:], options=options,
+        working_directory=invocation.working_directory, environment=environment,
+    )  # fmt: skip
+    return (runner or ThisMachine()).run(launch, stop=stop, holding=holding)
 
 
 def _stop_reason(replay: Replay, folder: Path) -> StopReason:

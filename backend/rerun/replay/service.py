@@ -33,6 +33,7 @@ from headwater.backend.rerun.replay.replayed_places import place_named
 from headwater.backend.rerun.replay.results import add_result
 from headwater.backend.rerun.replay.runner import CANCEL, run_steps
 from headwater.backend.rerun.replay.stops import Answer, give_answer, wait_at_stop
+from headwater.backend.rerun.runners import Runners
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graph.records import DataRoots
 from headwater.graph.stores import GraphStore
@@ -172,12 +173,12 @@ class Replays:
         return replay
 
     def _run_steps(self, replay: Replay, changed: Callable[[Replay], None]) -> None:
-        folder = self._folder / replay.id
+        folder, runners = self._folder / replay.id, Runners.of_home(self._folder.parent)
         if replay.kind == "step":
             wait = partial(wait_at_stop, replay, folder=folder, sources=self._sources, changed=changed)
-            run_steps(replay, folder, changed, pause=lambda step, finished, stop: wait(step, finished, stop=stop))
+            run_steps(replay, folder, changed, pause=lambda step, finished, stop: wait(step, finished, stop=stop), runners=runners)
         else:
-            run_steps(replay, folder, changed)
+            run_steps(replay, folder, changed, runners=runners)
 
     async def get(self, tenant: str, identifier: str) -> Replay | None:
         """Return the current state of a replay, or None if the id is unknown.

@@ -19,6 +19,7 @@ from headwater.backend.rerun.replay.invocations import check
 from headwater.backend.rerun.replay.model import Invocation
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
 from headwater.backend.rerun.replay.runner import ReplayFailedError, run_program, story
+from headwater.backend.rerun.runners import ProgramRunner, Runners
 from headwater.backend.triggers.actions.action import PARENT, Order, Site
 from headwater.backend.triggers.conditions import NameLookup
 from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
@@ -61,7 +62,8 @@ class Run:
         log = folder / "program.log"
         parent = f"{PARENT}/{order.trigger}/{order.key}"
         variables = {"HEADWATER_HOME": str(home.path), "OPENLINEAGE_PARENT_ID": parent, "OPENLINEAGE_ROOT_PARENT_ID": parent}
-        code = await in_thread_left_behind(_run, invocation, log, variables)
+        runner = await asyncio.to_thread(lambda: Runners.of_home(home.path).of_program(invocation.namespace, invocation.job))
+        code = await in_thread_left_behind(_run, invocation, log, variables, runner)
         if code:
             raise ReplayFailedError(story(invocation, code, log), hint=f"The whole log is {log}.")
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
@@ -92,8 +94,8 @@ def _make_folder(folder: Path) -> None:
                 shutil.rmtree(old, ignore_errors=True)
 
 
-def _run(invocation: Invocation, log: Any, variables: Mapping[str, str]) -> int:
-    return run_program(invocation, None, log, capturing=variables)
+def _run(invocation: Invocation, log: Path, variables: Mapping[str, str], runner: ProgramRunner) -> int:
+    return run_program(invocation, None, log, capturing=variables, runner=runner)
 
 
 def _find(registry: Registry, parts: Mapping[str, Any]) -> Program | None:
