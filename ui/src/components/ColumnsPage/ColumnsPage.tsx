@@ -37,7 +37,7 @@ export function ColumnsPage({ dataset }: DatasetPageProps) {
                   <button
                     type="button"
                     aria-expanded={column === name}
-                    aria-label={`Lineage of ${name}`}
+                    aria-label={`${column === name ? 'Hide' : 'Show'} the lineage of ${name}`}
                     onClick={() => setColumn(column === name ? undefined : name)}
                   >
                     {column === name ? 'Hide' : 'Show'}
