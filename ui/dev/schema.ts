@@ -392,6 +392,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
           ...more.mutation,
         },
         Edge: { former: ({ former }: { former?: boolean }) => former ?? false },
+        ViewEdge: { former: ({ former }: { former?: boolean }) => former ?? false },
         Node: {
           // A test of one page gives its nodes these parts.
           containers: ({ id, containers }: WorldNode & { containers?: unknown[] }) => containers ?? ancestors(id),

@@ -51,8 +51,9 @@ export function makeDraft(flow: Flow, { focus, highlight, captions, neighbours }
     src: link.src,
     dst: link.dst,
     isHidden: link.isHidden ?? false,
+    isFormer: link.isFormer ?? false,
     weight: link.weight ?? 1,
-    label: labelOf(link),
+    label: [link.isFormer && 'former', labelOf(link)].filter(Boolean).join(', '),
     ...stateOf(link.id, highlight?.links),
   }));
   return { cards, links, ...(neighbours && { neighbours }) };

@@ -1,4 +1,4 @@
-import { linkId, makeFlow, mergeGraphs, restrictFlow } from './flow';
+import { dropFormerLinks, linkId, makeFlow, mergeGraphs, restrictFlow } from './flow';
 import { endsOf, highlightOf, inDataOrder } from './path';
 import type { GraphNode, LineageGraph, PathHop } from './types';
 
@@ -83,4 +83,18 @@ test('a trace ends where no hop goes on', () => {
 test('a cycle of hops is not lost', () => {
   const hops = [hop('a', ['y'], 'x'), hop('b', ['x'], 'y')];
   expect(inDataOrder(hops)).toHaveLength(2);
+});
+
+test('former links are marked, and dropped except on the path of a trace', () => {
+  const edge = (src: string, former: boolean) => ({ src, dst: 'job:a', kind: 'READS' as const, former });
+  const graph = {
+    nodes: ['dataset:x', 'dataset:y', 'dataset:z'].map((id) => ({ id, kind: 'DATASET' as const, name: id })),
+    edges: [edge('dataset:x', true), edge('dataset:y', false), edge('dataset:z', true)],
+    truncated: 0,
+  };
+  const flow = makeFlow({ ...graph, nodes: [...graph.nodes, { id: 'job:a', kind: 'JOB', name: 'a' }] });
+  expect(flow.links.map(({ isFormer = false }) => isFormer)).toEqual([true, false, true]);
+  const path = new Set([linkId('dataset:z', 'job:a')]);
+  expect(dropFormerLinks(flow).links.map(({ src }) => src)).toEqual(['dataset:y']);
+  expect(dropFormerLinks(flow, path).links.map(({ src }) => src)).toEqual(['dataset:y', 'dataset:z']);
 });

@@ -37,6 +37,8 @@ export interface FlowLink {
   via?: number | null;
   /** Whether every path of the link passes hidden nodes. */
   isHidden?: boolean;
+  /** Whether its jobs have given it up: a later run stated flows on the same side without it. */
+  isFormer?: boolean;
 }
 
 /** The nodes of a drawing, and the data flow between them. */
@@ -52,10 +54,10 @@ export function makeFlow(graph: LineageGraph): Flow {
   const nodes = graph.nodes.filter(({ kind }) => kind === 'DATASET' || kind === 'JOB');
   const ids = new Set(nodes.map((node) => node.id));
   const links = new Map<string, FlowLink>();
-  for (const { src, dst, kind } of graph.edges) {
+  for (const { src, dst, kind, former = false } of graph.edges) {
     if ((kind !== 'READS' && kind !== 'WRITES') || !ids.has(src) || !ids.has(dst)) continue;
     const id = linkId(src, dst);
-    links.set(id, { id, src, dst });
+    links.set(id, { id, src, dst, ...(former && { isFormer: true }) });
   }
   return { nodes: nodes.map(({ id, kind, name }) => ({ id, kind, name })), links: [...links.values()] };
 }
@@ -76,6 +78,11 @@ export function mergeGraphs(...graphs: LineageGraph[]): LineageGraph {
     edges: [...edges.values()],
     truncated: Math.max(0, ...graphs.map((graph) => graph.truncated)),
   };
+}
+
+/** A flow without its former links. A trace keeps the links on its path, because its records once passed them. */
+export function dropFormerLinks({ nodes, links }: Flow, path?: ReadonlySet<string>): Flow {
+  return { nodes, links: links.filter(({ id, isFormer }) => !isFormer || path?.has(id)) };
 }
 
 /** The nodes with these ids, and the links between them. */

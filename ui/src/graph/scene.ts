@@ -47,6 +47,8 @@ export interface Link {
   isIndirect?: boolean;
   /** Whether it leads through hidden nodes. */
   isHidden?: boolean;
+  /** Whether its jobs have given it up. */
+  isFormer?: boolean;
   state?: State;
   isCoarse?: boolean;
 }

@@ -24,6 +24,7 @@ export interface ViewLink {
   weight: number;
   direct: boolean;
   via: number | null;
+  former?: boolean;
 }
 
 export interface ViewOptions {
@@ -59,13 +60,14 @@ export function flowOfView(
   ];
   return {
     nodes: [...addBoxes(cards, opened)],
-    links: links.map(({ src, dst, weight, via, direct }) => ({
+    links: links.map(({ src, dst, weight, via, direct, former = false }) => ({
       id: linkId(src, dst),
       src,
       dst,
       weight,
       via,
       isHidden: !direct,
+      isFormer: former,
     })),
   };
 }

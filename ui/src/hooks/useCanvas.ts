@@ -4,6 +4,8 @@ import type { PlacedBox } from '../graph/boxes';
 import { fitViewport, isReadable, keepInSight, keepPlace } from '../graph/viewport';
 
 const DURATION_MS = 180;
+/** Width of the content of a printed page in pixels: A4 with its margins. */
+const PAPER_WIDTH = 640;
 
 export interface Size {
   width: number;
@@ -45,6 +47,13 @@ export function useFit(drawing: Drawing, { width, height }: Size, middle: Placed
         : keepInSight(keepPlace(getViewport(), old, middle), middle, canvas);
     setViewport(next, { duration: DURATION_MS });
   }, [drawing, width, height, middle, setViewport, getViewport]);
+  useEffect(() => {
+    // Paper does not scroll, so the whole drawing is printed. Otherwise the source would be cut off.
+    const canvas = { width: Math.min(width, PAPER_WIDTH), height };
+    const onPrint = () => setViewport(fitViewport(drawing, canvas));
+    addEventListener('beforeprint', onPrint);
+    return () => removeEventListener('beforeprint', onPrint);
+  }, [drawing, width, height, setViewport]);
   return {
     showAll: () => setViewport(fitViewport(drawing, { width, height }), { duration: DURATION_MS }),
     showCard: async (id) => {

@@ -38,6 +38,8 @@ export interface Location {
   view?: ViewChoice;
   /** Whether the drawing shows more than the path of the trace. */
   around?: boolean;
+  /** Whether the drawing shows links that their jobs have given up. */
+  former?: boolean;
   /** Nodes whose neighbours the reader added to the drawing, in order. */
   grown?: readonly Growth[];
   /** The largest number of hops to draw on each side. */
@@ -95,6 +97,7 @@ export function parseLocation(search: string): Location {
     to: text('to'),
     view: parseView(query),
     around: query.get('around') === '1' || undefined,
+    former: query.get('former') === '1' || undefined,
     grown: parseGrown(query.getAll('grown')),
     steps: parseSteps(query),
     cards: parseCards(query),
@@ -105,6 +108,7 @@ export function parseLocation(search: string): Location {
 /** The query part of the address, `''` for the start page. An address of a trace always contains its semantics and direction. */
 export function formatLocation(location: Location): string {
   const query = new URLSearchParams();
+  if (location.dataset && location.former) query.set('former', '1');
   const { page, item, dataset, where, grown } = location;
   if (location.find && !dataset && !page) query.set('find', location.find);
   if (dataset) query.set('dataset', dataset);

@@ -445,7 +445,7 @@ export type ViewQueryVariables = Exact<{
 }>;
 
 
-export type ViewQuery = { view: { cursor: string | null, notes: Array<string>, nodes: Array<{ distance: number, members: number, focus: boolean, upstream: boolean, downstream: boolean, wholly: boolean, node: { id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ id: string, kind: NodeKind, name: string }> } }>, edges: Array<{ src: string, dst: string, weight: number, direct: boolean, via: number | null }>, totals: { nodes: number, edges: number, masked: number, beyond: number } } };
+export type ViewQuery = { view: { cursor: string | null, notes: Array<string>, nodes: Array<{ distance: number, members: number, focus: boolean, upstream: boolean, downstream: boolean, wholly: boolean, node: { id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ id: string, kind: NodeKind, name: string }> } }>, edges: Array<{ src: string, dst: string, weight: number, direct: boolean, via: number | null, former: boolean }>, totals: { nodes: number, edges: number, masked: number, beyond: number } } };
 
 export type ViewLinkQueryVariables = Exact<{
   view: ViewInput;
@@ -1499,6 +1499,7 @@ export const ViewDocument = new TypedDocumentString(`
       weight
       direct
       via
+      former
     }
     totals {
       nodes

@@ -68,7 +68,7 @@ export function DatasetFlow({ location, dataset }: DatasetFlowProps) {
 
 /** The drawing for an address, or the last one while the drawing loads. */
 function useDrawing(location: Location, dataset: string) {
-  const { view, grown, steps, cards } = location;
+  const { view, grown, steps, cards, former = false } = location;
   const choice = view ?? WHOLE;
   const lineage = useLineage(dataset, 'BOTH', { enabled: view === undefined, ...(cards && { cards }) });
   const input = viewInput(choice, dataset);
@@ -82,6 +82,7 @@ function useDrawing(location: Location, dataset: string) {
     growth: grown,
     depth: steps,
     first: cards,
+    isFormerShown: former,
   });
   const chosen = useChosenView(answer.data?.view ?? NO_VIEW, choice, location);
   const { error, refetch } = view ? answer : lineage;
@@ -100,13 +101,13 @@ function useDrawing(location: Location, dataset: string) {
 function useChosenView(
   { nodes, edges }: Pick<ViewQuery['view'], 'nodes' | 'edges'>,
   choice: ViewChoice,
-  { grown, steps, cards }: Location,
+  { grown, steps, cards, former }: Location,
 ): DrawnPart {
   const flow = useMemo(() => {
     const { open = [], depth = DEPTH } = choice;
     return flowOfView(nodes, edges, { open: open.map(({ id }) => id), depth });
   }, [nodes, edges, choice]);
-  return useViewDraft(flow, grown, steps, cards);
+  return useViewDraft(flow, { growth: grown, depth: steps, first: cards, isFormerShown: former });
 }
 
 /** The value, or the last one if there is none now. */

@@ -39,6 +39,20 @@ export function FlowGraph({ draft, location, choice = WHOLE, onChoice, ...rest }
           onLeave: (ids) => onChoice(closeContainers(choice, ids)),
         })}
       />
+      {draft.former > 0 && (
+        <div className={styles.notes}>
+          <p className={styles.former}>
+            {formerText(draft.former, location.former ?? false)}{' '}
+            <button
+              type="button"
+              className={styles.continue}
+              onClick={() => navigate({ ...location, former: !location.former })}
+            >
+              {location.former ? 'Hide' : 'Show'} former links
+            </button>
+          </p>
+        </div>
+      )}
       {draft.isFull && (
         <div className={styles.notes}>
           <Note>
@@ -58,4 +72,9 @@ export function FlowGraph({ draft, location, choice = WHOLE, onChoice, ...rest }
       )}
     </>
   );
+}
+
+function formerText(count: number, isShown: boolean): string {
+  const links = `${count.toLocaleString('en')} former ${count === 1 ? 'link' : 'links'} at these cards`;
+  return `${links} ${count === 1 ? 'is' : 'are'} ${isShown ? 'drawn' : 'not drawn'}: later runs of the jobs did not state ${count === 1 ? 'it' : 'them'}.`;
 }

@@ -10,6 +10,7 @@ export function Legend({ links }: { links: readonly SceneLink[] }) {
       {flows.some((link) => link.state === 'traced' && !link.isCoarse) && <span>traced record by record</span>}
       {flows.some((link) => link.isCoarse) && <span className={styles.coarse}>known by dataset only</span>}
       {flows.some((link) => link.isHidden) && <span className={styles.via}>through hidden nodes</span>}
+      {flows.some((link) => link.isFormer) && <span className={styles.former}>former, given up by its job</span>}
       {columns.some((link) => !link.isIndirect) && <span className={styles.column}>from column to column</span>}
       {columns.some((link) => link.isIndirect) && <span className={styles.indirect}>column decides about rows</span>}
     </p>

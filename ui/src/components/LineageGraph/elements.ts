@@ -64,6 +64,7 @@ function makeEdge(link: SceneLink, titleOf: (id: string) => string): Edge<LinkDa
     isColumn && 'column',
     isMarked && 'hidden',
     link.isIndirect && 'indirect',
+    link.isFormer && 'former',
   ];
   return {
     id,
@@ -72,7 +73,7 @@ function makeEdge(link: SceneLink, titleOf: (id: string) => string): Edge<LinkDa
     target: dstCard,
     sourceHandle: anchorId('out', src === srcCard ? '' : src),
     targetHandle: anchorId('in', dst === dstCard ? '' : dst),
-    ariaLabel: `${titleOf(src)} flows into ${titleOf(dst)}${label ? `, ${label}` : ''}`,
+    ariaLabel: `${titleOf(src)} ${link.isFormer ? 'flowed' : 'flows'} into ${titleOf(dst)}${label ? `, ${label}` : ''}`,
     className: classes.filter(Boolean).join(' '),
     zIndex: state === 'traced' ? 1 : 0,
     data: { link },

@@ -1,4 +1,5 @@
 import type { TraceQuery, TraceQueryVariables } from '../../api/generated/graphql';
+import type { Answered } from '../../api/query';
 import { fullName } from '../../facts/datasets';
 import { downloadText } from '../../facts/files';
 import { titleOf } from '../../graph/names';
@@ -6,17 +7,17 @@ import { answerAsJson, fileNameOf, recordsAsCsv } from '../../trace/evidence';
 import { ExportMenu } from '../ExportMenu/ExportMenu';
 import { ReportHead } from '../ReportHead/ReportHead';
 
-type Trace = TraceQuery['trace'];
+export type AnsweredTrace = Answered<TraceQueryVariables, TraceQuery>;
 
 interface TraceExportProps {
-  trace: Trace;
-  question: TraceQueryVariables;
+  answered: AnsweredTrace;
   /** The number of the traced record. */
   place: string;
 }
 
-/** The files in which an answer can be saved, and its question on paper. */
-export function TraceExport({ trace, question, place }: TraceExportProps) {
+/** The files in which an answer can be saved. */
+export function TraceExport({ answered: { question, answer }, place }: TraceExportProps) {
+  const { trace } = answer;
   const dataset = titleOf(question.dataset);
   const name = fileNameOf(`trace of ${place} of ${dataset}`, trace);
   const kinds = [
@@ -41,20 +42,22 @@ export function TraceExport({ trace, question, place }: TraceExportProps) {
         ),
     },
   ];
+  return <ExportMenu kinds={kinds} />;
+}
+
+/** The question of a trace on paper. */
+export function TraceReport({ question, place }: { question: TraceQueryVariables; place: string }) {
   const [row] = [question.rows].flat();
   return (
-    <>
-      <ExportMenu kinds={kinds} />
-      <ReportHead
-        facts={[
-          ['Question', questionText(question)],
-          ['Dataset', fullName(question.dataset)],
-          ['Record', row ? `${place}, row ${row.row} (from 0) of ${row.file}` : place],
-          ['Version', question.asOf ?? undefined],
-          ['Records of', question.to ? fullName(question.to) : 'all ends of the lineage'],
-        ]}
-      />
-    </>
+    <ReportHead
+      facts={[
+        ['Question', questionText(question)],
+        ['Dataset', fullName(question.dataset)],
+        ['Record', row ? `${place}, row ${row.row} (from 0) of ${row.file}` : place],
+        ['Version', question.asOf ?? undefined],
+        ['Records of', question.to ? fullName(question.to) : 'all ends of the lineage'],
+      ]}
+    />
   );
 }
 

@@ -29,7 +29,7 @@ import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
 import { SharePanel } from '../SharePanel/SharePanel';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { type TraceChange, TraceControls } from '../TraceControls/TraceControls';
-import { TraceExport } from '../TraceExport/TraceExport';
+import { type AnsweredTrace, TraceExport, TraceReport } from '../TraceExport/TraceExport';
 import { TraceHead, TraceHeadSkeleton } from '../TraceHead/TraceHead';
 import styles from './TracePage.module.css';
 
@@ -66,7 +66,7 @@ export function TracePage({ location, record }: TracePageProps) {
         <Breadcrumb steps={[{ label: 'Datasets', to: HOME }, { label: baseName(path), to: rowsOf }, { label: here }]} />
         <div aria-live="polite">
           {isLoading && !error && <TraceHeadSkeleton />}
-          {trace && !isLoading && !error && <Head trace={trace} location={answered} place={place} />}
+          {data && !isLoading && !error && <Head answered={data} location={answered} place={place} />}
         </div>
       </header>
       <TraceControls
@@ -77,7 +77,7 @@ export function TracePage({ location, record }: TracePageProps) {
         targets={targets}
         onChange={(change) => navigate(changed(location, change))}
       >
-        {trace && data && !isLoading && <TraceExport trace={trace} question={data.question} place={place} />}
+        {data && !isLoading && <TraceExport answered={data} place={place} />}
         {trace && <SharePanel location={location} record={record} dataset={path} to={target.to && pathOf(target.to)} />}
       </TraceControls>
       {error && (
@@ -141,13 +141,14 @@ function placeWithin(trace: Trace | undefined, { row }: TracedRecord): string {
 }
 
 interface HeadProps {
-  trace: Trace;
+  answered: AnsweredTrace;
   location: Location;
   /** The number of the traced record. */
   place: string;
 }
 
-function Head({ trace, location, place }: HeadProps) {
+function Head({ answered: { question, answer }, location, place }: HeadProps) {
+  const { trace } = answer;
   const { column, semantics, direction } = location;
   const groups = groupRecords(trace.records);
   const coarse = groups.filter((group) => group.coarse.length > 0);
@@ -163,14 +164,17 @@ function Head({ trace, location, place }: HeadProps) {
     coarse: coarse.map((group) => titleOf(group.dataset)),
   });
   return (
-    <TraceHead
-      sentence={sentence}
-      semantics={semantics}
-      direction={direction}
-      exact={trace.exact}
-      elapsedMs={trace.elapsedMs}
-      asOf={trace.asOf}
-    />
+    <>
+      <TraceHead
+        sentence={sentence}
+        semantics={semantics}
+        direction={direction}
+        exact={trace.exact}
+        elapsedMs={trace.elapsedMs}
+        asOf={trace.asOf}
+      />
+      <TraceReport question={question} place={place} />
+    </>
   );
 }
 
@@ -222,6 +226,7 @@ function Answer({ trace, to, location, dataset, around }: AnswerProps) {
     captions,
     growth: location.grown,
     isPathOnly: !location.around,
+    isFormerShown: location.former ?? false,
   });
   const lines = useMemo(() => ({ hops: trace.path, columns: trail }), [trace.path, trail]);
   const value = column === undefined ? undefined : valuesOf(trace.selected[0]?.values)[column];
