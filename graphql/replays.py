@@ -133,13 +133,15 @@ class DryRunStep:
 
 
 @strawberry.type(
-    description="What a replay would do. `excluded`, `kept` and `edited` are numbers of records; `seconds` is null if it is not known."
+    description="What a replay would do. `starts` are the datasets that its programs read from their places. `excluded`, `kept` and "
+    "`edited` are numbers of records; `seconds` is null if it is not known."
 )
 class ReplayDryRun:
     """The plan of a replay. `unknownSizes` are outputs whose size is not included in `diskBytes`."""
 
     kind: ReplayKind
     output: strawberry.ID
+    starts: list[strawberry.ID]
     steps: list[DryRunStep]
     excluded: int
     kept: int
@@ -159,7 +161,8 @@ class ReplayDryRun:
             for step in view.steps
         ]
         return cls(
-            kind=ReplayKind(view.kind), output=strawberry.ID(view.output), steps=steps, excluded=view.excluded, kept=view.kept,
+            kind=ReplayKind(view.kind), output=strawberry.ID(view.output), steps=steps, excluded=view.excluded,
+            starts=[strawberry.ID(one) for one in view.starts], kept=view.kept,
             edited=view.edited, seconds=view.seconds, disk_bytes=view.disk_bytes, disk_free=view.disk_free,
             unknown_sizes=[strawberry.ID(one) for one in view.unknown_sizes], notes=list(view.notes),
         )  # fmt: skip

@@ -88,7 +88,7 @@ _CONNECTION = f"{{ nodes {{ {NODE} }} pageInfo {{ hasNextPage endCursor }} }}"
 _RECORD = "dataset file row line grain values"
 _SELECTION_TYPES = "$d: String, $w: String, $r: [RowRef!], $o: String, $k: ReplayKind!, $e: [ReplayEdit!]"
 _SELECTION = "dataset: $d, where: $w, rows: $r, output: $o, kind: $k, edits: $e"
-_DRY_RUN = "kind output steps { job script writes seconds } excluded kept edited seconds diskBytes diskFree unknownSizes notes"
+_DRY_RUN = "kind output starts steps { job script writes seconds } excluded kept edited seconds diskBytes diskFree unknownSizes notes"
 _HOP = "job run output inputs operations records grain recaptured tasks"
 
 

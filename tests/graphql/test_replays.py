@@ -77,6 +77,7 @@ class Plan:
 
     kind: str
     output: str = "dataset:file:/out"
+    starts: list = field(default_factory=lambda: ["dataset:file:/raw"])
     steps: list = field(default_factory=list)
     excluded: int = 1
     kept: int = 0
@@ -227,9 +228,12 @@ async def test_limits_are_handed_over_and_checked(ask, refused, context):
 
 async def test_a_dry_run_tells_the_plan_and_starts_nothing(ask, context):
     service = Service()
-    asked = '{ replayDryRun(dataset: "raw", where: "k = 1", output: "out") { kind excluded diskBytes seconds steps { job } notes } }'
+    asked = '{ replayDryRun(dataset: "raw", where: "k = 1", output: "out") { kind starts excluded diskBytes seconds steps { job } notes } }'
     data = await ask(asked, of=context(services=Services(replays=service)))
-    assert data["replayDryRun"] == {"kind": "EXCLUSIVE", "excluded": 1, "diskBytes": 1 << 40, "seconds": None, "steps": [], "notes": []}
+    assert data["replayDryRun"] == {
+        "kind": "EXCLUSIVE", "starts": ["dataset:file:/raw"], "excluded": 1, "diskBytes": 1 << 40, "seconds": None,
+        "steps": [], "notes": [],
+    }  # fmt: skip
     assert service.planned == ("default", ReplayOrder(dataset="raw", where="k = 1", rows=[], output="out"))
     assert service.started == []
 

@@ -79,6 +79,7 @@ export function replays(isEmpty: boolean) {
       replayDryRun: (_: unknown, { kind }: { kind: string }) => ({
         kind,
         output: REPORT,
+        starts: ['dataset:file:/demo/raw'],
         steps: PROGRAMS.map((name) => ({
           job: jobOf(name),
           script: `${name}.py`,

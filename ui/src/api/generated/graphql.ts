@@ -386,7 +386,7 @@ export type ReplayDryRunQueryVariables = Exact<{
 }>;
 
 
-export type ReplayDryRunQuery = { replayDryRun: { excluded: number, kept: number, edited: number, seconds: number | null, diskBytes: number, diskFree: number, unknownSizes: Array<string>, notes: Array<string>, steps: Array<{ job: string, script: string, writes: Array<string>, seconds: number | null }> } };
+export type ReplayDryRunQuery = { replayDryRun: { starts: Array<string>, excluded: number, kept: number, edited: number, seconds: number | null, diskBytes: number, diskFree: number, unknownSizes: Array<string>, notes: Array<string>, steps: Array<{ job: string, script: string, writes: Array<string>, seconds: number | null }> } };
 
 export type CancelReplayMutationVariables = Exact<{
   id: string;
@@ -1384,6 +1384,7 @@ export const ReplayDryRunDocument = new TypedDocumentString(`
     output: $output
     edits: $edits
   ) {
+    starts
     steps {
       job
       script

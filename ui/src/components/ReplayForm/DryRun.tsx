@@ -10,8 +10,9 @@ type Summary = ReplayDryRunQuery['replayDryRun'];
 
 /** The programs, records, time and disk space of a replay before it starts. */
 export function DryRun({ summary }: { summary: Summary }) {
-  const { steps, excluded, kept, edited, seconds, diskBytes, diskFree, unknownSizes, notes } = summary;
+  const { starts, steps, excluded, kept, edited, seconds, diskBytes, diskFree, unknownSizes, notes } = summary;
   const facts = [
+    starts.length > 0 && `starts at ${starts.map(titleOf).join(', ')}`,
     excluded > 0 && `${countText(excluded)} left out`,
     kept > 0 && `${countText(kept)} read`,
     edited > 0 && `${countText(edited)} edited`,
