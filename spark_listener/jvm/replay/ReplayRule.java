@@ -5,10 +5,15 @@ import headwater.rewrite.scans.NumberedScan;
 import headwater.rewrite.scans.ScanCheck;
 import headwater.rewrite.scans.formats.RecordFormat;
 import headwater.rewrite.scans.formats.RecordFormats;
+import headwater.shim.Nodes;
 import headwater.shim.Scala;
+import headwater.source.ChosenRecords;
+import headwater.source.NumberedParquet;
 import headwater.source.OneSpelling;
 import headwater.source.OrdinalFileIndex;
+import headwater.source.RankedFormat;
 import headwater.source.SourceFiles;
+import headwater.source.WantedRows;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -17,6 +22,7 @@ import java.nio.file.Paths;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -25,13 +31,13 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -161,15 +167,18 @@ public final class ReplayRule extends Rule<LogicalPlan> {
         RecordFormat known = RecordFormats.of(relation.fileFormat());
         SourceFiles files = new SourceFiles(0, known == null || known.countsWholeFiles() ? 0L : Long.MAX_VALUE);
         new OrdinalFileIndex(relation, files, relation.partitionSchema().add("_headwater_ordinal", "int")).listFiles(Scala.empty(), Scala.empty());
-        Set<Long> excluded = new HashSet<>();
-        Set<Long> kept = new HashSet<>();
+        ChosenRecords excluded = new ChosenRecords();
+        ChosenRecords kept = new ChosenRecords();
+        Map<String, long[]> keptRows = new HashMap<>(); // path -> rows
         EditedScan edits = new EditedScan();
         boolean isRestricted = isRestricted(files, relation);
         boolean isEdited = false;
         for (SourceFiles.Entry entry : files.entries()) {
             String file = OneSpelling.of(entry.path());
             collect(entry.ordinal(), file, records.excluded, excluded);
-            collect(entry.ordinal(), file, records.kept, kept);
+            if (collect(entry.ordinal(), file, records.kept, kept)) {
+                keptRows.put(entry.path(), kept.rows(entry.ordinal()));
+            }
             Map<Long, Map<String, String>> rows = records.edits.get(file);
             for (Map.Entry<Long, Map<String, String>> row : rows == null ? Map.<Long, Map<String, String>>of().entrySet() : rows.entrySet()) {
                 edits.add(reference(entry.ordinal(), row.getKey()), row.getValue());
@@ -185,16 +194,36 @@ public final class ReplayRule extends Rule<LogicalPlan> {
         NumberedScan numbered = NumberedScan.of(read, relation, format, files, null, false);
         LogicalPlan plan = numbered.plan();
         if (isRestricted) {
-            plan = new Filter(new InSet(numbered.reference(), Scala.set(kept)), plan);
+            plan = new Filter(new AmongRecords(numbered.reference(), kept), restricted(plan, kept, keptRows));
         }
         if (!excluded.isEmpty()) {
-            plan = new Filter(new Not(new InSet(numbered.reference(), Scala.set(excluded))), plan);
+            plan = new Filter(new Not(new AmongRecords(numbered.reference(), excluded)), plan);
         }
         if (isEdited) {
             List<?> names = Arrays.asList(relation.dataSchema().fieldNames());
             return edits.over(plan, numbered.reference(), Scala.list(read.output()), Scala.list(scan.output()), names);
         }
         return new Project(Scala.widened(scan.output()), plan);
+    }
+
+    /** The numbered scan that reads only files, row groups and rows of text with kept records, as far as its format can. */
+    private static LogicalPlan restricted(LogicalPlan plan, ChosenRecords kept, Map<String, long[]> rows) {
+        if (plan instanceof LogicalRelation scan && scan.relation() instanceof HadoopFsRelation relation) {
+            FileFormat format = relation.fileFormat();
+            if (format instanceof RankedFormat ranked) {
+                format = ranked.only(kept);
+            } else if (format instanceof NumberedParquet parquet) {
+                format = parquet.only(WantedRows.of(rows));
+            }
+            ChosenFiles files = new ChosenFiles(relation.location(), kept.ordinals());
+            HadoopFsRelation chosen = Nodes.relation(relation, files, relation.partitionSchema(), relation.dataSchema(), format);
+            return Nodes.scan(scan, chosen, scan.output());
+        }
+        List<LogicalPlan> children = new ArrayList<>();
+        for (LogicalPlan child : Scala.<LogicalPlan>list(plan.children())) {
+            children.add(restricted(child, kept, rows));
+        }
+        return plan.withNewChildren(Scala.seq(children));
     }
 
     /** Whether only some records of this scan are read. */
@@ -270,15 +299,14 @@ public final class ReplayRule extends Rule<LogicalPlan> {
         }
     }
 
-    private void collect(int ordinal, String file, Map<String, long[]> rowsOfFiles, Set<Long> references) {
+    private boolean collect(int ordinal, String file, Map<String, long[]> rowsOfFiles, ChosenRecords references) {
         long[] rows = rowsOfFiles.get(file);
         if (rows == null) {
-            return;
+            return false;
         }
         note(file);
-        for (long row : rows) {
-            references.add(reference(ordinal, row));
-        }
+        references.add(ordinal, rows);
+        return true;
     }
 
     private static long reference(int ordinal, long row) {

@@ -45,6 +45,11 @@ public final class NumberedParquet extends ParquetFileFormat {
         this.files = files;
     }
 
+    /** The format that reads only row groups with wanted rows. */
+    public NumberedParquet only(WantedRows rows) {
+        return new NumberedParquet(source, reports, rows, files);
+    }
+
     public boolean supportBatch(SparkSession session, StructType schema) {
         return super.supportBatch(session, schema) && (wanted == null || RowGroups.known());
     }

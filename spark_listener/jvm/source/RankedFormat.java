@@ -43,19 +43,30 @@ public final class RankedFormat implements FileFormat, DataSourceRegister, java.
     private final Reports reports; // null: nobody asks for the splits
     private final boolean splits;
     private final SplitStart start; // null: records are counted from the beginning of each split
+    private final ChosenRecords chosen; // null: all records are read
 
     /** Without `splits` every file is read by one task. */
     public RankedFormat(FileFormat original, SourceFiles files, Reports reports, boolean splits) {
         this(original, files, reports, splits, null);
     }
 
+    /** The format that reads only some records, if rows are read one by one. Batches contain all records. */
+    public RankedFormat only(ChosenRecords records) {
+        return new RankedFormat(original, files, reports, splits, start, records);
+    }
+
     /** With `start` records are counted from the beginning of the file, which may be read in batches. */
     public RankedFormat(FileFormat original, SourceFiles files, Reports reports, boolean splits, SplitStart start) {
+        this(original, files, reports, splits, start, null);
+    }
+
+    private RankedFormat(FileFormat original, SourceFiles files, Reports reports, boolean splits, SplitStart start, ChosenRecords chosen) {
         this.original = original;
         this.files = files;
         this.reports = reports;
         this.splits = splits;
         this.start = start;
+        this.chosen = chosen;
     }
 
     public Function1<PartitionedFile, Iterator<InternalRow>> buildReaderWithPartitionValues(
@@ -65,7 +76,7 @@ public final class RankedFormat implements FileFormat, DataSourceRegister, java.
         boolean wanted = bareRequired.length() < required.length();
         if (start == null) {
             Function1<PartitionedFile, Iterator<InternalRow>> reader = original.buildReader(session, bareData, partition, bareRequired, Scala.empty(), options, conf);
-            return new RankedReader(reader, bareRequired, required, partition, files.number, files.unit, wanted ? reports : null, null);
+            return new RankedReader(reader, bareRequired, required, partition, files.number, files.unit, wanted ? reports : null, null, chosen);
         }
         if ("true".equals(Scala.orNull(options.get("returning_batch")))) { // the batches have the partition values too
             Function1<PartitionedFile, Iterator<InternalRow>> reader = original.buildReaderWithPartitionValues(session, bareData, partition, bareRequired, Scala.empty(), options, conf);
@@ -73,7 +84,7 @@ public final class RankedFormat implements FileFormat, DataSourceRegister, java.
         }
         Function1<PartitionedFile, Iterator<InternalRow>> reader = original.buildReaderWithPartitionValues(
             session, bareData, new StructType(new StructField[0]), bareRequired, Scala.empty(), options, conf);
-        return new RankedReader(reader, bareRequired, required, partition, files.number, files.unit, null, start);
+        return new RankedReader(reader, bareRequired, required, partition, files.number, files.unit, null, start, chosen);
     }
 
     public Function1<PartitionedFile, Iterator<InternalRow>> buildReader(

@@ -33,11 +33,12 @@ final class RankedReader extends scala.runtime.AbstractFunction1<PartitionedFile
     private final long unit;
     private final Reports reports; // null: the query does not want references, or splits have no ordinals of their own
     private final SplitStart start; // null: records are counted from the beginning of each split
+    private final ChosenRecords chosen; // null: all records are read
     private transient UnsafeProjection projection;
     private transient UnsafeProjection ofTail;
     private transient UnsafeRowJoiner joiner;
 
-    RankedReader(Function1<PartitionedFile, Iterator<InternalRow>> original, StructType bare, StructType required, StructType partition, int source, long unit, Reports reports, SplitStart start) {
+    RankedReader(Function1<PartitionedFile, Iterator<InternalRow>> original, StructType bare, StructType required, StructType partition, int source, long unit, Reports reports, SplitStart start, ChosenRecords chosen) {
         this.original = original;
         this.bare = bare;
         this.required = required;
@@ -46,6 +47,7 @@ final class RankedReader extends scala.runtime.AbstractFunction1<PartitionedFile
         this.unit = unit;
         this.reports = reports;
         this.start = start;
+        this.chosen = chosen;
     }
 
     public Iterator<InternalRow> apply(PartitionedFile split) {
@@ -59,7 +61,8 @@ final class RankedReader extends scala.runtime.AbstractFunction1<PartitionedFile
         SpecificInternalRow tail = tail(file.partitionValues());
         UnsafeProjection projection = projection();
         UnsafeRow binaryTail = joiner == null ? null : ofTail.apply(tail).copy();
-        return new RankedRows(original.apply(file), tail, first + before(file, start), projection, binaryTail, joiner);
+        RankedRows rows = new RankedRows(original.apply(file), tail, first + before(file, start), projection, binaryTail, joiner);
+        return chosen == null ? rows : rows.only(chosen, chosen.end(ordinal));
     }
 
     /** The number of records before a split. */

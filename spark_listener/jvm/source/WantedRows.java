@@ -28,6 +28,16 @@ public final class WantedRows implements java.io.Serializable {
         }
     }
 
+    private WantedRows() {
+    }
+
+    /** Wanted rows of files by their paths, ascending. */
+    public static WantedRows of(Map<String, long[]> numbers) {
+        WantedRows wanted = new WantedRows();
+        wanted.rows.putAll(numbers);
+        return wanted;
+    }
+
     /** The wanted rows of a split's file. */
     long[] of(PartitionedFile split) {
         long[] found = rows.get(split.toPath().toString());
