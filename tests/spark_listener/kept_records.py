@@ -1,0 +1,68 @@
+"""Reads of a replay in one JVM: only kept records, and all but excluded ones, for each format. Prints a line for each difference."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from headwater.spark_listener.replay import Replayer, ReplayOrder
+
+ROWS = 3000  # of each of the files
+OPTIONS = {"csv": {"header": "true"}, "parquet": {"parquet.block.size": "4096", "parquet.page.size": "1024"}}
+KEPT = {
+    "few": {0: [0, 7, ROWS - 1], 2: [1500]},
+    "many": {file: [row for row in range(ROWS) if row % 7] for file in range(3)},
+    "runs": {0: list(range(1000, 1100)), 1: list(range(2000, ROWS)), 2: [0]},
+}
+
+
+def _files(folder: Path, spark: SparkSession, kind: str) -> list[Path]:
+    """Write three files whose rows have the values `file * ROWS + row`, and return them in order."""
+    target = folder / kind
+    target.mkdir()
+    files = []
+    for file in range(3):
+        frame = spark.range(file * ROWS, (file + 1) * ROWS, 1, 1).selectExpr("cast(id as string) as v")
+        frame.write.options(**OPTIONS.get(kind, {})).mode("overwrite").format(kind).save(str(folder / "one"))
+        (written,) = (folder / "one").glob("part-*")
+        files.append(written.replace(target / f"part-{file}{''.join(written.suffixes[-2:])}"))
+    shutil.rmtree(folder / "one")
+    return files
+
+
+def _read(spark: SparkSession, kind: str, folder: Path, order: ReplayOrder) -> list[int]:
+    session = spark.newSession()
+    Replayer(order).session_made(session)
+    reader = session.read.options(**({"header": "true"} if kind == "csv" else {}))
+    frame = reader.text(str(folder)) if kind == "text" else reader.format(kind).load(str(folder))
+    return sorted(int(row[0]) for row in frame.collect())
+
+
+def _check(kind: str, name: str, found: Sequence[int], expected: Sequence[int]) -> None:
+    if list(found) != sorted(expected):
+        sys.stdout.write(f"{kind}, {name}: {len(found)} rows instead of {len(expected)}\n")
+
+
+def main(folder: Path) -> None:
+    """Compare what each read finds with the numbers that were asked for."""
+    spark = SparkSession.builder.getOrCreate()
+    for kind in ("text", "csv", "json", "orc", "parquet"):
+        files = _files(folder, spark, kind)
+        for name, kept in KEPT.items():
+            rows = {f"file:{files[file]}": numbers for file, numbers in kept.items()}
+            values = [file * ROWS + row for file, numbers in kept.items() for row in numbers]
+            shadow = str(folder / f"shadow-{kind}-{name}")
+            order = ReplayOrder(replay="r", shadow=shadow, script_sha256="", exclude={}, keep=rows, restrict=[f"file:{folder / kind}"])
+            _check(kind, f"{name} kept", _read(spark, kind, folder / kind, order), values)
+            order = ReplayOrder(replay="r", shadow=shadow, script_sha256="", exclude=rows)
+            _check(kind, f"{name} excluded", _read(spark, kind, folder / kind, order), sorted(set(range(3 * ROWS)) - set(values)))
+    sys.stdout.write("done\n")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
