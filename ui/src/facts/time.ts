@@ -27,6 +27,21 @@ export function shortAgo(instant: string, now = Date.now()): string {
   return seconds < 2 * DAY ? `${Math.floor(seconds / HOUR)} h` : `${Math.floor(seconds / DAY)} d`;
 }
 
+const CARD_TIME = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  timeZone: 'UTC',
+});
+
+/** `3 Feb, 09:31:04`: an instant in UTC, for narrow places. */
+export function cardTime(instant: string): string {
+  const date = new Date(instant);
+  return Number.isNaN(date.getTime()) ? instant : CARD_TIME.format(date);
+}
+
 /** `2026-02-03 09:31:04 UTC` */
 export function instantText(instant: string): string {
   const date = new Date(instant);

@@ -86,7 +86,21 @@ export function maskInput(text: string): { by: MaskBy; values: string[]; negated
 /** Change the level of data. Columns are drawn without jobs, because a job would join all of its columns. */
 export function atLevel(choice: ViewChoice, data: DataLevel): ViewChoice {
   const masks = data === 'COLUMN' && !choice.masks.includes(HIDE_JOBS) ? [...choice.masks, HIDE_JOBS] : choice.masks;
-  return { ...choice, data, masks };
+  const next = { ...choice, data, masks };
+  return isDrawable(next) ? next : { ...next, actors: 'JOB' };
+}
+
+/** Levels of actors that cannot be drawn with columns: what a column derives from is known by job. */
+const FINER_THAN_JOBS: ReadonlySet<ActorLevel> = new Set(['RUN', 'STAGE', 'TASK', 'OPERATOR']);
+
+/** Whether a view can have both levels. */
+export function isDrawable({ data, actors }: Pick<ViewChoice, 'data' | 'actors'>): boolean {
+  return data !== 'COLUMN' || !FINER_THAN_JOBS.has(actors);
+}
+
+/** The choice at the levels that every lineage has. */
+export function atCoarseLevels({ open: _, ...choice }: ViewChoice): ViewChoice {
+  return { ...choice, data: WHOLE.data, actors: WHOLE.actors };
 }
 
 /** Add or remove a mask. */

@@ -1908,7 +1908,7 @@ export const DatasetHeadDocument = new TypedDocumentString(`
     properties
     ...Described
   }
-  versions(dataset: $id, first: 1) {
+  versions(dataset: $id, first: 5) {
     nodes {
       id
       properties

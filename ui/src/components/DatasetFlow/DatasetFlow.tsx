@@ -2,8 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef } from 'react';
 import { ViewDocument, type ViewQuery } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
+import { RequestError } from '../../api/request';
+import { asSentence } from '../../facts/text';
 import { flowOfView } from '../../graph/view';
-import { DEPTH, isWhole, type ViewChoice, viewInput, WHOLE } from '../../graph/zoom';
+import { atCoarseLevels, DEPTH, isWhole, type ViewChoice, viewInput, WHOLE } from '../../graph/zoom';
 import { type DrawnPart, useFlowDraft, useViewDraft } from '../../hooks/useDraft';
 import { useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
@@ -37,7 +39,7 @@ export function DatasetFlow({ location, dataset }: DatasetFlowProps) {
   return (
     <>
       <ViewControls choice={view ?? WHOLE} onChange={show} />
-      {error && <ErrorNote error={error} onRetry={() => refetch()} />}
+      {error && <Refusal error={error} onRetry={() => refetch()} onReset={() => show(atCoarseLevels(view ?? WHOLE))} />}
       {!error && !drawing && <Skeleton label="Loading the lineage" rows={4} />}
       {!error && drawing?.draft.cards.length === 0 && (
         <Note>
@@ -63,6 +65,27 @@ export function DatasetFlow({ location, dataset }: DatasetFlowProps) {
         </>
       )}
     </>
+  );
+}
+
+interface RefusalProps {
+  error: Error;
+  onRetry: () => void;
+  /** Select levels that every lineage has. */
+  onReset: () => void;
+}
+
+/** A lineage without an answer. A level that the lineage does not have is no fault, so the note is calm and offers another level. */
+function Refusal({ error, onRetry, onReset }: RefusalProps) {
+  const { field, hint } = error instanceof RequestError ? error.detail : {};
+  if (field !== 'data' && field !== 'actors') return <ErrorNote error={error} onRetry={onRetry} />;
+  return (
+    <Note title={asSentence(error.message)}>
+      {hint && <p>{asSentence(hint)}</p>}
+      <button type="button" className={styles.continue} onClick={onReset}>
+        Show datasets and jobs
+      </button>
+    </Note>
   );
 }
 

@@ -1,8 +1,9 @@
-import type { ComponentProps } from 'react';
+import { type ComponentProps, useMemo } from 'react';
 import { MOST_CARDS } from '../../graph/neighbourhood';
 import { closeContainers, openContainer, type ViewChoice, WHOLE } from '../../graph/zoom';
 import type { DrawnPart } from '../../hooks/useDraft';
 import { amendAddress, navigate } from '../../hooks/useLocation';
+import { useTimedCards } from '../../hooks/useTimedCards';
 import type { Location } from '../../location/location';
 import { LineageGraph } from '../LineageGraph/LazyGraph';
 import { Note } from '../Note/Note';
@@ -21,11 +22,13 @@ interface FlowGraphProps extends Pick<GraphProps, 'view' | 'trace' | 'isLoading'
 /** A graph whose state is in the address, and a note if it is full. */
 export function FlowGraph({ draft, location, choice = WHOLE, onChoice, ...rest }: FlowGraphProps) {
   const growth = location.grown ?? [];
+  const cards = useTimedCards(draft.cards);
+  const timed = useMemo(() => ({ ...draft, cards }), [draft, cards]);
   return (
     <>
       <LineageGraph
         {...rest}
-        draft={draft}
+        draft={timed}
         centre={growth.at(-1)?.id}
         state={location.graph}
         onState={(graph) => amendAddress({ ...location, graph })}

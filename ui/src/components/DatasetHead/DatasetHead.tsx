@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { DatasetHeadDocument } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
-import { sizesOf } from '../../facts/datasets';
-import { properties, text } from '../../facts/read';
+import { sizesOf, versionsOf } from '../../facts/datasets';
+import { text } from '../../facts/read';
 import { bytesText } from '../../facts/size';
 import { Descriptions } from '../Descriptions/Descriptions';
 import { Instant } from '../Instant/Instant';
@@ -12,7 +12,8 @@ import styles from './DatasetHead.module.css';
 export function DatasetHead({ dataset }: { dataset: string }) {
   const { data } = useQuery(queryOf(DatasetHeadDocument, { id: dataset }));
   if (!data?.node) return null;
-  const version = properties(data.versions.nodes[0]?.properties);
+  // A run that failed wrote no version.
+  const version = versionsOf(data.versions.nodes).written[0] ?? {};
   const { rows, bytes, files } = sizesOf(version);
   const when = text(version.writtenAt);
   const sizes = [

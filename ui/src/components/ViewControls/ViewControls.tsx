@@ -6,6 +6,7 @@ import {
   DATA_LEVELS,
   type DataLevel,
   HIDE_JOBS,
+  isDrawable,
   isWhole,
   toggleMask,
   type ViewChoice,
@@ -42,7 +43,7 @@ export function ViewControls({ choice, onChange }: ViewControlsProps) {
           onChange={(event) => onChange({ ...choice, actors: event.target.value as ActorLevel })}
         >
           {ACTOR_LEVELS.map(({ value, label }) => (
-            <option key={value} value={value}>
+            <option key={value} value={value} disabled={!isDrawable({ data: choice.data, actors: value })}>
               {label}
             </option>
           ))}
