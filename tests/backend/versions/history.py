@@ -12,14 +12,15 @@ import pyarrow.parquet as pq
 from headwater.backend.ingest.intake.declarations import check_form
 from headwater.backend.projection.declaration import declaration_stamp, project_declaration
 from headwater.backend.versions.collector import Collector
+from headwater.backend.versions.compaction.compactor import Compactor
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, node_id
-from headwater.graph.records import ANYWHERE, AssociationStore
+from headwater.graph.records import AssociationStore, DataRoots, ReplacedData
 from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
+from tests.backend.versions.plain_merge import COLUMNS, PlainMerge
 from tests.captured import project_captures
 from tests.graph.jobs import TENANT, Job, Row, write_csv
 
-COLUMNS = {"k": "string", "v": "int"}
 _OPTIONS = {"header": "true", "nullvalue": "NA"}
 
 
@@ -52,7 +53,8 @@ class History:
     async def open(cls, root: Path) -> History:
         graph = SqliteStore(str(root / "graph.db"))
         await graph.open()
-        return cls(root, AssociationStore(root / "associations", sources=ANYWHERE), graph)
+        sources = DataRoots(None, replaced=ReplacedData(root / "versions"))
+        return cls(root, AssociationStore(root / "associations", sources=sources), graph)
 
     async def close(self) -> None:
         await self.graph.close()
@@ -73,6 +75,33 @@ class History:
 
     def collector(self, channels: Sequence[str] = ()) -> Collector:
         return Collector(self.root / "versions", self.graph, self.store, self.declared, self.root / "audit.jsonl", channels)
+
+    def compactor(self) -> Compactor:
+        return Compactor(self.root / "versions", self.graph, self.store, self.collector(), PlainMerge(self.store, self.clock))
+
+    async def compact(self, *, trash_days: float = 7.0) -> None:
+        """Merge the current version. Consumers that had read it completely have read the merged block."""
+        await self.settle()
+        self.clock += 1
+        done = await self.compactor().compact(self.dataset, by="ann", trash_days=trash_days)
+        assert done.journal is not None
+        await self.settle()
+        self.note_merge([Path(file.path).name for file in done.journal.merged_files])
+
+    def note_merge(self, names: Sequence[str]) -> None:
+        """Add the merged block to the history."""
+        (name,) = names
+        self.read = {consumer: count + (count == len(self.blocks)) for consumer, count in self.read.items()}
+        self.blocks.append(("base", name))
+
+    async def rows(self) -> list[tuple[Any, ...]]:
+        """The trace of each row of the current version, in any order of the rows."""
+        found = []
+        for _, name in self.blocks[self.base :]:
+            for row in range(pq.read_metadata(self.out / name).num_rows):
+                request = TraceRequest(dataset=str(self.out), rows=[(str(self.out / name), row)])
+                found.append(told(await trace(self.graph, self.store, TENANT, request)))
+        return sorted(found, key=repr)
 
     def write(self, mode: str, rows: Sequence[Sequence[Any]]) -> Job:
         """Add a block of rows that a run copied from a file of its own."""

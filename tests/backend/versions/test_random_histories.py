@@ -1,4 +1,4 @@
-"""Random histories: a collection changes no trace of kept data, and drops no block that a consumer has not read."""
+"""Random histories: collections and compactions change no trace of kept data, and take no block from a consumer that has not read it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from tests.backend.versions.history import History
 
 STEPS = st.lists(
-    st.sampled_from(["base", "delta", "new:a", "new:b", "all:c", "group:d", "collect", "forget:d", "forget:c"]), min_size=3, max_size=12
+    st.sampled_from(["base", "delta", "delta", "new:a", "new:b", "all:c", "group:d", "collect", "compact", "forget:d", "forget:c"]),
+    min_size=3,
+    max_size=12,
 )
 
 
@@ -28,10 +30,12 @@ async def _check(steps: list[str], values: list[int]) -> None:
                 elif kind == "forget":  # the output of the last run of a consumer is deleted
                     for path in [*history.root.glob(f"{consumer}/*")]:
                         path.unlink()
-                elif kind != "collect":
-                    history.consume(consumer, kind)
-                else:
+                elif kind == "collect":
                     await _collect(history)
+                elif kind == "compact":
+                    await _compact(history)
+                else:
+                    history.consume(consumer, kind)
         finally:
             await history.close()
 
@@ -47,6 +51,26 @@ async def _collect(history: History) -> None:
     assert await history.traces() == before
 
 
+async def _compact(history: History) -> None:
+    """Compact the dataset, if nothing forbids it. The old data is deleted at once, if no trace needs it."""
+    await history.settle()
+    rows, before = await history.rows(), await history.traces()
+    history.collector().enrol(history.dataset, by="ann")
+    plan = await history.compactor().plan(history.dataset)
+    behind = {name for name, count in history.read.items() if name in "ab" and count < len(history.blocks)}
+    if plan.reasons:
+        return
+    assert not behind  # consumers of new blocks have read all of them
+    await history.compact(trash_days=0)
+    await history.compactor().settle()
+    assert history.files() == {history.blocks[-1][1]}
+    assert await history.rows() == rows
+    after = await history.traces()
+    kept = set(before) & set(after)
+    assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+    assert {name for name in before if name[0].startswith("run") and name[2]} <= kept  # every output of a consumer
+
+
 @settings(max_examples=10, deadline=None)
 @given(steps=STEPS, values=st.lists(st.integers(0, 9), min_size=3, max_size=3))
 async def test_a_collection_changes_no_trace_and_drops_nothing_unread(steps: list[str], values: list[int]) -> None:
@@ -54,7 +78,7 @@ async def test_a_collection_changes_no_trace_and_drops_nothing_unread(steps: lis
 
 
 @pytest.mark.torture
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(steps=STEPS, values=st.lists(st.integers(0, 9), min_size=3, max_size=3))
 async def test_a_collection_changes_no_trace_in_many_histories(steps: list[str], values: list[int]) -> None:
     await _check(steps, values)
