@@ -72,6 +72,11 @@ class Answers:
         await self.settle()
         return offset
 
+    async def find_dataset(self, text: str) -> str:
+        """Return the id of the dataset that `text` names. Received events are waited for first. Raises as `find`."""
+        await self.settle()
+        return (await self.find(text, NodeKind.DATASET)).id
+
     async def find(self, text: str, *kinds: NodeKind) -> Node:
         """Return the node that `text` names (see `graph.names`). If several kinds of nodes match, the first of `kinds` wins.
 

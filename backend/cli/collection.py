@@ -1,8 +1,9 @@
-"""`headwater versions enrol`, `withdraw`, `gc`, `compact`, `restore`, `hold` and `release`: collections, compactions, and legal holds."""
+"""`headwater versions enrol`, `withdraw`, `gc`, `compact` and `restore`: collections and compactions of blocks."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,13 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headwater.backend.cli.answers import open_answers
 from headwater.backend.cli.machine_user import machine_user
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
-from headwater.errors import NotFoundError
+from headwater.errors import NotFoundError, UnsupportedError
 from headwater.graph.model import NodeKind
-from headwater.graph.model.declaration import Aspect
 from headwater.graph.names import nodes_named
 
 if TYPE_CHECKING:
@@ -92,6 +91,7 @@ def gc(
             if not apply:
                 plan, journal = await collector.plan(identifier, keep=keep), None
             else:
+                await _compactor(workspace, collector).settle()
                 done = await collector.collect(identifier, by=machine_user(), keep=keep, trash_days=trash_days)
                 plan, journal = done.plan, done.journal
             await workspace.settle()
@@ -172,49 +172,6 @@ def restore(
     asyncio.run(run())
 
 
-def hold(
-    dataset: Dataset,
-    reason: Annotated[str, typer.Option(help="Why the data must not be dropped.")],
-    block: Annotated[int | None, typer.Option(min=1, help="Hold this block only, by its sequence.", show_default=False)] = None,
-    home: Home = None,
-) -> None:
-    """Declare a legal hold on a dataset or on one of its blocks. `gc` drops nothing that a hold covers.
-
-    For example:
-
-      headwater versions hold out/events --block 3 --reason "case 17"
-    """
-    asyncio.run(_declare_hold(dataset, block, reason, home))
-
-
-def release(
-    dataset: Dataset,
-    block: Annotated[int | None, typer.Option(min=1, help="Release this block only, by its sequence.", show_default=False)] = None,
-    home: Home = None,
-) -> None:
-    """End a legal hold on a dataset or on one of its blocks.
-
-    For example:
-
-      headwater versions release out/events --block 3
-    """
-    asyncio.run(_declare_hold(dataset, block, None, home))
-
-
-async def _declare_hold(dataset: str, block: int | None, reason: str | None, home: Path | None) -> None:
-    query = "query ($dataset: ID!, $before: Int) { blocks(dataset: $dataset, first: 1, before: $before) { blocks { sequence version } } }"
-    async with open_answers(home) as answers:
-        target = (await answers.find(dataset, NodeKind.DATASET)).id
-        if block is not None:
-            found = (await answers.ask(query, dataset=target, before=block + 1))["blocks"]["blocks"]
-            if not found or found[0]["sequence"] != block:
-                raise NotFoundError(f"{dataset} has no block {block}.", hint="`headwater versions` lists its blocks.")
-            target = found[0]["version"]
-        described = {"id": target, "aspect": Aspect.LEGAL_HOLD.value, "value": reason or "-", "removed": reason is None}
-        await answers.declare({"by": machine_user(), "descriptions": [described]})
-    note(f"A legal hold covers {target}." if reason else f"No legal hold of its own covers {target} any more.")
-
-
 def _print(plan: CollectionPlan, format: Format) -> None:
     rows = [
         {
@@ -265,7 +222,16 @@ async def _open(home: Path | None) -> AsyncIterator[tuple[Workspace, Collector]]
     from headwater.backend.workflows.ledger import Ledger
     from headwater.backend.workspace import Workspace
 
-    async with await Workspace.open(load_settings(home=home)) as workspace:
+    url = os.environ.get("HEADWATER_URL")
+    settings = load_settings(home=home)
+    if url and home is None and not os.environ.get("HEADWATER_HOME"):
+        raise UnsupportedError(
+            f"This command changes files of a home, and HEADWATER_URL names a service ({url}).",
+            hint="Run it on the machine of the service, with --home or HEADWATER_HOME.",
+        )
+    if not settings.folder.path.is_dir():
+        raise NotFoundError(f"There is no home {settings.folder.path}.", hint="--home or HEADWATER_HOME names another.")
+    async with await Workspace.open(settings) as workspace:
         await workspace.take_in()
         ledger = workspace.home.ledger
         channels = [path for _, _, path, _ in Ledger(ledger).channels()] if ledger.exists() else []

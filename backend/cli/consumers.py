@@ -11,7 +11,6 @@ import typer
 from headwater.backend.cli.answers import open_answers
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
-from headwater.graph.model import NodeKind
 
 app = typer.Typer(add_completion=False)
 
@@ -42,7 +41,7 @@ def consumers(
 
 async def _consumers(dataset: str, format: Format, home: Path | None) -> None:
     async with open_answers(home) as answers:
-        identifier = (await answers.find(dataset, NodeKind.DATASET)).id
+        identifier = await answers.find_dataset(dataset)
         listed = (await answers.ask(_QUERY, dataset=identifier))["consumers"]
     columns = _COLUMNS if format is Format.TABLE else ("job_id", *_COLUMNS, "inferred")
     emit([_row(consumer) for consumer in listed], columns=columns, format=format, empty="No job is known to read it.")

@@ -13,7 +13,6 @@ from headwater.backend.cli.answers import Answers, open_answers
 from headwater.backend.cli.diff_file import check_ending, write_changes
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
-from headwater.graph.model import NodeKind
 from headwater.graph.trace.version_diff.answer import NOW, Change
 
 app = typer.Typer(add_completion=False)
@@ -59,7 +58,7 @@ async def _diff(
     if output is not None:
         check_ending(output)
     async with open_answers(home) as answers:
-        identifier = (await answers.find(dataset, NodeKind.DATASET)).id
+        identifier = await answers.find_dataset(dataset)
         asked = {
             "dataset": identifier, "before": before, "after": after, "key": list(key), "changes": [change.name for change in only],
         }  # fmt: skip

@@ -8,12 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.backend.cli import collection
+from headwater.backend.cli import collection, declared_versions
 from headwater.backend.cli.answers import open_answers
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
 from headwater.backend.cli.versions_group import DEFAULT, DefaultListGroup
-from headwater.graph.model import NodeKind
 
 app = typer.Typer(
     cls=DefaultListGroup, add_completion=False, no_args_is_help=True, help="List, hold, merge and drop the blocks of a dataset."
@@ -55,7 +54,7 @@ def versions(
 
 async def _versions(dataset: str, limit: int, format: Format, home: Path | None) -> None:
     async with open_answers(home) as answers:
-        identifier = (await answers.find(dataset, NodeKind.DATASET)).id
+        identifier = await answers.find_dataset(dataset)
         blocks: list[dict[str, Any]] = []
         page: dict[str, Any] = {"before": None}
         while len(blocks) < limit:
@@ -79,6 +78,7 @@ def _row(block: dict[str, Any]) -> dict[str, Any]:
 
 
 for command in (
-    collection.enrol, collection.withdraw, collection.gc, collection.compact, collection.restore, collection.hold, collection.release,
+    collection.enrol, collection.withdraw, collection.gc, collection.compact, collection.restore, declared_versions.hold,
+    declared_versions.release, declared_versions.declare,
 ):  # fmt: skip
     app.command()(command)

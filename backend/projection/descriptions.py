@@ -24,6 +24,8 @@ def describe(statement: Statement, identifier: str, aspect: Aspect, value: str, 
     """State a user's description of a node, or its removal. A removal is also a fact, which producers do not undo."""
     if aspect not in NODE_OF:
         statement.describe(identifier, {f"{CURATED}{aspect}": None if removed else {"value": value, "by": by}})
+        if aspect is Aspect.BLOCK:  # wins over what the run states, in any order
+            statement.describe(identifier, {"block": value}, ranks={"block": 2})
         return
     statement.describe(identifier, {f"{CURATED}{aspect}:{value}": {"by": by} | ({"removed": True} if removed else {})})
     _join(statement, NODE_OF[aspect], value, identifier)

@@ -25,6 +25,10 @@ ACTORS = frozenset({
 })  # fmt: skip
 
 
+BLOCK_MODES = ("base", "delta")
+CONSUMPTION_MODES = ("all", "new", "old")
+
+
 class Axis(StrEnum):
     """The hierarchy of a type: data or actors."""
 
@@ -42,6 +46,8 @@ class Aspect(StrEnum):
     DESCRIPTION = "description"
     RETENTION = "retention"
     LEGAL_HOLD = "legalHold"
+    BLOCK = "block"  # of a version: base or delta
+    CONSUMPTION = "consumption"  # of a job: `MODE DATASET` for each dataset, one a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +152,28 @@ def _description(item: Mapping[str, Any], path: str) -> Description:
     aspect = _text(item, "aspect", path)
     if aspect not in set(Aspect):
         raise InvalidInputError(f"{path}.aspect is {aspect!r}.", field=f"{path}.aspect", hint=f"It is one of: {', '.join(Aspect)}.")
-    return Description(_id(item, "id", path), Aspect(aspect), _text(item, "value", path), item.get("removed") is True)
+    made = Description(_id(item, "id", path), Aspect(aspect), _text(item, "value", path), item.get("removed") is True)
+    if (fault := _find_fault(made)) is not None:
+        raise InvalidInputError(f"{path} is no description: {fault}.", field=path)
+    return made
+
+
+def _find_fault(made: Description) -> str | None:
+    """Return what is wrong with the declared mode of a block or of a consumer."""
+    kind = kind_of(made.id)
+    if made.aspect is Aspect.BLOCK:
+        if kind is not NodeKind.VERSION:
+            return "a block is a version"
+        if made.removed:
+            return "the mode of a block can be replaced, and not removed"
+        return None if made.value in BLOCK_MODES else f"the mode of a block is {' or '.join(BLOCK_MODES)}"
+    if made.aspect is Aspect.CONSUMPTION:
+        if kind is not NodeKind.JOB:
+            return "a consumer is a job"
+        if made.removed or all(line.partition(" ")[0] in CONSUMPTION_MODES for line in made.value.splitlines()):
+            return None
+        return f"each line is one of {', '.join(CONSUMPTION_MODES)} and the id of a dataset"
+    return None
 
 
 def _each(document: Mapping[str, Any], name: str, read: Callable[[Mapping[str, Any], str], T]) -> tuple[T, ...]:

@@ -66,6 +66,12 @@ def descriptions_of(node: Node) -> Descriptions:
     )
 
 
+def declared_consumption(job: Node) -> Mapping[str, str]:
+    """Return the declared consumption modes of a job, by the id of the dataset."""
+    lines = (_single(job.properties, Aspect.CONSUMPTION) or "").splitlines()
+    return {dataset: mode for mode, _, dataset in (line.partition(" ") for line in lines)}
+
+
 def bears(node: Node, descriptor: str) -> bool:
     """Return whether a node has the description `owner:…`, `tag:…` or `term:…` now. The edge between them may be older."""
     kind, parts = parse_id(descriptor)

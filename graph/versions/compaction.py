@@ -63,8 +63,9 @@ async def plan_compaction(graph: GraphStore, records: AssociationStore, tenant: 
 
 def find_consumer_reasons(consumers: Sequence[ConsumedInput]) -> list[str]:
     """Return why consumers forbid a compaction. A job that reads the whole dataset finds all records in the merged block as well."""
-    waiting = [one for one in consumers if one.unread and not (one.mode is ConsumptionMode.ALL and not one.is_inferred)]
-    unknown = [one.job for one in consumers if one.cursor is None and one.mode is not ConsumptionMode.ALL]
+    others = [one for one in consumers if not _reads_all(one)]
+    waiting = [one for one in others if one.unread]
+    unknown = [one.job for one in others if one.cursor is None]
     reasons = []
     if waiting:
         numbers = ", ".join(str(block.sequence) for block in waiting[0].unread[:_SHOWN])
@@ -78,6 +79,11 @@ def find_consumer_reasons(consumers: Sequence[ConsumedInput]) -> list[str]:
             "`headwater versions declare DATASET --consumer JOB --mode all`"
         )
     return reasons
+
+
+def _reads_all(consumer: ConsumedInput) -> bool:
+    """Whether a job is known to read the whole dataset: it is declared, or captured runs show it."""
+    return consumer.mode is ConsumptionMode.ALL and (consumer.is_declared or (consumer.is_shown and not consumer.is_inferred))
 
 
 def _decide(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from headwater.graph.model import EdgeKind, Node, NodeKind, parse_id
+from headwater.graph.model.descriptions import declared_consumption
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.versions.blocks import Block, BlockMode, list_blocks
 
@@ -23,16 +24,17 @@ _ENDED = ("COMPLETE", "FAIL", "ABORT")
 
 
 class ConsumptionMode(StrEnum):
-    """Whether a job reads all blocks that make up the dataset, or the blocks after its cursor."""
+    """A job reads all blocks that make up the dataset, the blocks after its cursor, or those up to its cursor."""
 
     ALL = "all"
     NEW = "new"
+    OLD = "old"  # only declared
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumedInput:
-    """A job's use of one dataset. Without a completed run among the latest, `cursor` is None."""
+    """A job's use of one dataset. `cursor` is None if no run among the latest completed. A declared mode wins over the inferred one."""
 
     job: str
     run: str | None
@@ -40,6 +42,8 @@ class ConsumedInput:
     cursor: int | None
     is_inferred: bool
     unread: tuple[Block, ...]
+    is_declared: bool = False
+    is_shown: bool = False  # several runs show the mode. The first run of a job reads all blocks in either mode
 
     @property
     def unread_rows(self) -> int | None:
@@ -78,11 +82,13 @@ async def list_consumers(graph: GraphStore, tenant: str, dataset: str) -> list[C
     latest = await graph.latest_at(tenant, [(job, None) for job in jobs], NodeKind.RUN, first=_RUNS) if jobs else {}
     runs = {job: [run for run in latest.get((job, None), ()) if run.properties.get("state") == "COMPLETE"] for job in jobs}
     versions = await _versions_by_file(graph, tenant, dataset, [run.id for some in runs.values() for run in some])
+    nodes = await graph.get(tenant, jobs) if jobs else []
+    declared = {node.id: declared_consumption(node).get(dataset) for node in nodes}
     history = _History(blocks)
     consumers = []
     for job in jobs:
         readings = [reading for run in runs[job] if (reading := history.reading(run, dataset, versions.get(run.id, ()))) is not None]
-        consumers.append(_consumer(job, readings, blocks))
+        consumers.append(_with_declared(_consumer(job, readings, blocks), declared.get(job)))
     return sorted(consumers, key=lambda consumer: (-len(consumer.unread), consumer.job))
 
 
@@ -170,19 +176,27 @@ def _consumer(job: str, readings: Sequence[_Reading], blocks: Sequence[Block]) -
     furthest = max(readings, key=lambda reading: reading.last)
     own = {reading.run for reading in readings}
     unread = tuple(block for block in blocks[furthest.last :] if block.run not in own and not block.merges)
-    return ConsumedInput(job, furthest.run, _mode(readings), furthest.last, furthest.is_inferred, unread)
+    mode, is_shown = _mode(readings)
+    return ConsumedInput(job, furthest.run, mode, furthest.last, furthest.is_inferred, unread, is_shown=is_shown)
 
 
-def _mode(readings: Sequence[_Reading]) -> ConsumptionMode:
+def _with_declared(consumer: ConsumedInput, mode: str | None) -> ConsumedInput:
+    return consumer if mode is None else replace(consumer, mode=ConsumptionMode(mode), is_declared=True)
+
+
+def _mode(readings: Sequence[_Reading]) -> tuple[ConsumptionMode, bool]:
     """Return `new` if the latest run read no block that earlier runs had read, and `all` if it read all blocks.
 
-    Both hold for a dataset whose base was just replaced. Then the earlier runs decide.
+    Both hold for a dataset whose base was just replaced. Then the earlier runs decide. The second value is False if only one run
+    could show the mode.
     """
     for place, latest in enumerate(readings):
         current, read = set(latest.current), set(latest.sequences)
         earlier = set[int]().union(*(reading.sequences for reading in readings[place + 1 :]))
         if left_out := current - read:
-            return ConsumptionMode.NEW if left_out <= earlier and not read & earlier else ConsumptionMode.UNKNOWN
-        if current & earlier or place == len(readings) - 1:
-            return ConsumptionMode.ALL
-    return ConsumptionMode.UNKNOWN
+            return (ConsumptionMode.NEW if left_out <= earlier and not read & earlier else ConsumptionMode.UNKNOWN), True
+        if current & earlier:
+            return ConsumptionMode.ALL, True
+        if place == len(readings) - 1:
+            return ConsumptionMode.ALL, False
+    return ConsumptionMode.UNKNOWN, False

@@ -8,6 +8,7 @@ left out. A backup that contains a link is refused, because a link would import 
     backup.json                list of its content, with the digest of each file
     graph-<tenant>.ndjson.gz   docs/reference/graph-file.md
     ingest.db, associations/   as in the home
+    triggers.db, workflows.db  as in the home, if it has them
     audit.jsonl, audit-*.jsonl as in the home
 """
 
@@ -128,6 +129,9 @@ def _copy_files(home: Home, folder: Path) -> None:
             _copy_captures(source, target / tenant.name / source.name)
     if (home.associations / _CATALOG).exists():
         _copy_database(home.associations / _CATALOG, target / _CATALOG)
+    for database in (home.triggers, home.ledger):
+        if database.exists():
+            _copy_database(database, folder / database.name)
     _copy_audit(home.audit, folder)
 
 
@@ -165,10 +169,13 @@ def _bring_files(folder: Path, home: Home) -> None:
         if source.is_file() and not target.exists():
             shutil.copyfile(source, target)
             target.chmod(0o600)
-    draft = home.log.with_name(".ingest.db.restoring")
-    shutil.copyfile(folder / _LOG, draft)
-    draft.chmod(0o600)
-    draft.rename(home.log)
+    stated = json.loads((folder / _INDEX).read_text(encoding="utf-8")).get("files", ())  # backups of earlier releases have none
+    for database in (home.triggers, home.ledger, home.log):  # the log comes last: a home without a log can be restored again
+        if database == home.log or database.name in stated:
+            draft = database.with_name(f".{database.name}.restoring")
+            shutil.copyfile(folder / database.name, draft)
+            draft.chmod(0o600)
+            draft.rename(database)
 
 
 def _copy_database(source: Path, target: Path) -> None:

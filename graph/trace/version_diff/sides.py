@@ -23,6 +23,8 @@ from headwater.graph.versions.blocks import list_blocks
 
 _NO_ROWS = np.empty(0, np.int64)
 
+_HINT = "A version is a number of `headwater versions`, a run, `now`, or an instant such as 2026-03-01 or 2026-03-01T12:00:00Z."
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -58,7 +60,12 @@ async def find_side(session: Session, graph: GraphStore | None, dataset: Dataset
     as_of = name
     if name.isdecimal() and not get_format(shape.format).is_table:
         as_of = await _version_of_block(graph, session.tenant, dataset, int(name))
-    found = await find_version(session, graph, dataset, as_of)
+    try:
+        found = await find_version(session, graph, dataset, as_of)
+    except InvalidQueryError as error:
+        if error.field != "as_of":
+            raise
+        raise InvalidQueryError(error.message, field="version", hint=_HINT) from None
     if found.version is None:
         raise NotFoundError(f"{dataset.name} has no version {name}.", hint="`headwater versions` lists its versions.")
     version = found.version

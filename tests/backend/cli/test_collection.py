@@ -75,3 +75,35 @@ def test_a_block_that_is_not_there_cannot_be_held(home) -> None:
     path, out = home
     done = headwater("versions", "hold", str(out), "--block", "7", "--reason", "x", "--home", path, code=3)
     assert "has no block 7" in done.stderr
+
+
+def test_a_declared_mode_wins_over_what_runs_show(home) -> None:
+    path, out = home
+
+    def modes() -> list[str]:
+        return [block["mode"] for block in json.loads(headwater("versions", str(out), "-f", "json", "--home", path).stdout)]
+
+    assert modes() == ["base", "base"]
+    headwater("versions", "declare", str(out), "--block", "2", "--mode", "delta", "--home", path)
+    assert modes() == ["delta", "base"]
+    headwater("versions", "declare", str(out), "--block", "2", "--mode", "base", "--home", path)
+    assert modes() == ["base", "base"]
+    raw = str(out.parent / "raw" / "1.csv")
+
+    def consumers() -> list[str]:
+        return [one["mode"] for one in json.loads(headwater("consumers", raw, "-f", "json", "--home", path).stdout)]
+
+    inferred = consumers()
+    for mode in ("old", "new", "all"):
+        headwater("versions", "declare", raw, "--consumer", "job:tests:copy", "--mode", mode, "--home", path)
+        assert consumers() == [mode]
+    headwater("versions", "declare", raw, "--consumer", "job:tests:copy", "--mode", "inferred", "--home", path)
+    assert consumers() == inferred
+    assert "is no mode of a block" in headwater("versions", "declare", raw, "--block", "1", "--mode", "new", "--home", path, code=2).stderr
+    assert "consumer or a block" in headwater("versions", "declare", raw, "--mode", "new", "--home", path, code=2).stderr
+
+
+def test_commands_that_change_files_make_no_home(home, tmp_path: Path, monkeypatch) -> None:
+    _, out = home
+    assert "no home" in headwater("versions", "enrol", str(out), "--home", str(tmp_path / "none"), code=3).stderr
+    assert not (tmp_path / "none").exists()

@@ -47,6 +47,20 @@ def test_a_backup_becomes_the_same_home_elsewhere(home: Path, tmp_path: Path) ->
     assert headwater(*asked, str(tmp_path / "new")).stdout == headwater(*asked, str(home)).stdout
 
 
+@pytest.mark.parametrize("name", ["triggers.db", "workflows.db"])
+def test_a_backup_holds_triggers_and_workflows(home: Path, tmp_path: Path, name: str) -> None:
+    with closing(sqlite3.connect(home / name)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE kept (name TEXT)")
+        database.execute("INSERT INTO kept VALUES ('nightly')")
+        database.commit()  # the connection stays open, as that of a service
+        headwater("store", "backup", str(tmp_path / "backup"), "--home", str(home))
+    headwater("store", "restore", str(tmp_path / "backup"), "--home", str(tmp_path / "new"))
+    with closing(sqlite3.connect(tmp_path / "new" / name)) as database:
+        assert database.execute("SELECT name FROM kept").fetchall() == [("nightly",)]
+    assert (tmp_path / "new" / name).stat().st_mode & 0o077 == 0
+
+
 def test_a_backup_holds_no_secret_and_is_its_owners_alone(home: Path, tmp_path: Path) -> None:
     (home / "key").write_text("hw_a-very-secret-key\n")
     headwater("store", "backup", str(tmp_path / "backup"), "--home", str(home))

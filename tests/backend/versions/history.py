@@ -148,9 +148,13 @@ class History:
 
     async def hold(self, node: str, reason: str) -> None:
         """Declare a legal hold."""
-        described = [{"id": node, "aspect": "legalHold", "value": reason}]
+        await self.describe(node, "legalHold", reason)
+
+    async def describe(self, node: str, aspect: str, value: str) -> None:
+        """Declare an aspect of a node."""
+        described = [{"id": node, "aspect": aspect, "value": value}]
         declaration = check_form({"by": "ann", "descriptions": described}).declaration
-        await self.graph.apply(TENANT, [project_declaration(declaration, declaration_stamp(declaration, reason))])
+        await self.graph.apply(TENANT, [project_declaration(declaration, declaration_stamp(declaration, value))])
 
     def files(self) -> set[str]:
         """The names of the block files that are there."""

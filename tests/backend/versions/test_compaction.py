@@ -102,7 +102,21 @@ async def test_an_unread_delta_of_a_consumer_of_new_blocks_forbids_it(history: H
     assert len(history.files()) == 4
     assert not _shadows(history)
     history.consume("copy", "new")
+    assert "job:tests:greatest has not read all blocks" in await _reasons(history)  # its only run does not show its mode
+    history.consume("greatest", "group")
+    history.write("delta", [["f", 6]])
+    history.consume("copy", "new")
     assert await _reasons(history) == ""  # `greatest` has unread blocks, and reads the whole dataset
+
+
+async def test_a_declared_mode_decides_about_unread_blocks(history: History) -> None:
+    history.write("delta", [["e", 5]])
+    await history.settle()
+    for job, mode in (("copy", "all"), ("greatest", "all")):
+        await history.describe(f"job:tests:{job}", "consumption", f"{mode} {history.dataset}")
+    assert await _reasons(history) == ""
+    await history.describe("job:tests:copy", "consumption", f"new {history.dataset}")
+    assert "job:tests:copy has not read all blocks" in await _reasons(history)
 
 
 async def test_a_hold_a_foreign_file_a_link_and_a_writer_forbid_it(history: History) -> None:
