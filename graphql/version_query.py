@@ -17,7 +17,10 @@ from headwater.graphql.types import Info, Node
 from headwater.graphql.version_diff import VersionDiff
 
 strawberry.enum(domain.BlockMode, description="BASE replaces the dataset. DELTA adds to it or changes it.")
-strawberry.enum(domain.ConsumptionMode, description="ALL: a job reads the whole dataset. NEW: a job reads the blocks after its cursor.")
+strawberry.enum(
+    domain.ConsumptionMode,
+    description="ALL: a job reads the whole dataset. NEW: a job reads the blocks after its cursor. OLD: the blocks up to it.",
+)
 
 
 @strawberry.type(description="What one run wrote to a dataset. `sequence` counts the blocks of a dataset from 1, in the order of commits.")

@@ -96,7 +96,7 @@ async def test_old_data_stays_while_a_trace_needs_its_values(history: History) -
 
 async def test_an_unread_delta_of_a_consumer_of_new_blocks_forbids_it(history: History) -> None:
     history.write("delta", [["e", 5]])
-    assert "job:tests:copy has not read all blocks (job:tests:copy: 4)" in await _reasons(history)
+    assert "job:tests:copy, job:tests:greatest have not read all blocks (job:tests:copy: 4)" in await _reasons(history)
     with pytest.raises(UnsupportedError, match="declare"):
         await history.compactor().compact(history.dataset, by=BY)
     assert len(history.files()) == 4

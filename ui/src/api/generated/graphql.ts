@@ -27,10 +27,11 @@ export type Change =
   | 'CHANGED'
   | 'REMOVED';
 
-/** ALL: a job reads the whole dataset. NEW: a job reads the blocks after its cursor. */
+/** ALL: a job reads the whole dataset. NEW: a job reads the blocks after its cursor. OLD: the blocks up to it. */
 export type ConsumptionMode =
   | 'ALL'
   | 'NEW'
+  | 'OLD'
   | 'UNKNOWN';
 
 /** What became of a request. */
