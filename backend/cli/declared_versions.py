@@ -67,7 +67,7 @@ async def _declare_mode(dataset: str, mode: str, consumer: str | None, block: in
         identifier = await answers.find_dataset(dataset)
         if block is not None:
             target = await _find_block(answers, identifier, block, dataset)
-            described = {"id": target, "aspect": Aspect.BLOCK.value, "value": mode}
+            described: dict[str, object] = {"id": target, "aspect": Aspect.BLOCK.value, "value": mode}
         else:
             job = await answers.find(str(consumer), NodeKind.JOB)
             target, modes = job.id, dict(declared_consumption(job))
