@@ -57,6 +57,7 @@ from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.direct_events import DirectEvents
 from headwater.backend.api.graph_changes import Live
 from headwater.backend.api.guard import Guard
+from headwater.backend.api.permitted_versions import PermittedVersions
 from headwater.backend.api.permitted_workflows import PermittedWorkflows
 from headwater.backend.api.requests import RequestLog
 from headwater.backend.api.tickets import OwnTickets, SharedTickets, Tickets
@@ -81,6 +82,7 @@ from headwater.backend.questions import QuestionPool, TraceJobs
 from headwater.backend.rerun.recapture.jobs import RecaptureJobs
 from headwater.backend.rerun.recapture.shadow_folder import sweep
 from headwater.backend.triggers.callers import StoreOnDemand
+from headwater.backend.versions.operations import VersionOperations
 from headwater.backend.worker import ServiceWorker
 from headwater.backend.worker.process import WorkerProcess
 from headwater.backend.worker.thread import Worker
@@ -141,7 +143,7 @@ def create_app(
             app.state.replays = workspace.replays(questions.of("replays").trace, turn)
             await asyncio.to_thread(sweep, settings.folder.replays)
             app.state.recaptures = RecaptureJobs(workspace.recaptures(), turn)
-            app.state.workflow_runs = BackgroundRuns(workspace.workflows)
+            app.state.workflow_runs, app.state.versions = BackgroundRuns(workspace.workflows), VersionOperations(workspace)
             worker.start()
             intakes.start()
             if serving:
@@ -152,7 +154,7 @@ def create_app(
             finally:
                 watch.close()
                 await app.state.trace_jobs.close()
-                await asyncio.gather(app.state.recaptures.close(), app.state.workflow_runs.close())
+                await asyncio.gather(app.state.recaptures.close(), app.state.workflow_runs.close(), app.state.versions.close())
                 await questions.close()
                 await readers.close()
                 await asyncio.to_thread(intakes.stop)
@@ -293,6 +295,7 @@ def _services_of(request: HTTPConnection, service: Service, who: Principal, *, n
         registrations=PermittedRegistrations(service.settings.folder),
         triggers=permitted_triggers.triggers_of(state.triggers, service, who),
         workflows=PermittedWorkflows(state.workflow_runs, service, who),
+        versions=PermittedVersions(state.versions, who),
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, graph_of(service, who, Scope.DECLARE)), service, who),
         administration=PermittedAdministration(service, who, on_secret=partial(mark_secret, request.scope)),
         audit_log=PermittedAudit(service.audit_lines, who),

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from headwater.backend.rerun.recapture.service import Recaptures
     from headwater.backend.rerun.replay import Replays
     from headwater.backend.rerun.replay.service import Tracer
+    from headwater.backend.versions.collector import Collector
+    from headwater.backend.versions.compaction.compactor import Compactor
     from headwater.backend.workflows import Workflows
 
 T = TypeVar("T")
@@ -219,6 +221,25 @@ class Workspace:
         return Workflows(
             self.home.workflows, self.home.ledger, self.registry, self.records.sources, self.make_delivery, has_roots=has_roots
         )
+
+    def collector(self) -> Collector:
+        """Return the collector of blocks of this home."""
+        from headwater.backend.ingest.intake.declarations import DeclarationIntake
+        from headwater.backend.versions.collector import Collector
+        from headwater.backend.workflows.ledger import Ledger
+
+        ledger = self.home.ledger
+        channels = [path for _, _, path, _ in Ledger(ledger).channels()] if ledger.exists() else []
+        declarations = DeclarationIntake(self.log, self.graph)
+        return Collector(self.home.versions, self.graph, self.records, declarations, self.home.audit, channels)
+
+    def compactor(self) -> Compactor:
+        """Return the compactor of datasets of this home."""
+        from headwater.backend.versions.compaction.compactor import Compactor
+        from headwater.backend.versions.compaction.spark_merge import SparkMerge
+
+        merge = SparkMerge(self.records, self.make_delivery)
+        return Compactor(self.home.versions, self.graph, self.records, self.collector(), merge)
 
     async def _settle(self, tenant: str) -> None:
         while await pending(self.log, self.graph, tenant):

@@ -26,6 +26,7 @@ from headwater.graphql.services import available
 from headwater.graphql.trace_jobs import TraceJob
 from headwater.graphql.triggers import TriggerMutation
 from headwater.graphql.types import Info
+from headwater.graphql.version_changes import VersionMutation
 from headwater.graphql.workflows import WorkflowMutation
 
 _MOST_DAYS = 36_500
@@ -33,7 +34,7 @@ _ON_THE_HOME = "Ask a running service, or use: headwater admin keys"
 
 
 @strawberry.type
-class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation):
+class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation, VersionMutation):
     @mutation(
         "Find which records a dataset was made of: run its registered program again with record capture, beside the real data.",
         scope=Scope.REPLAY,

@@ -282,6 +282,21 @@ class RecaptureService(Protocol):
         """Return the datasets for which the caller may start a recapture."""
 
 
+class VersionService(Protocol):
+    """Merges and drops blocks of enrolled datasets of the home. The answers are JSON, as `graphql.version_changes` reads them."""
+
+    async def enrol(self, tenant: str, dataset: str) -> Mapping[str, Any]: ...
+
+    async def withdraw(self, tenant: str, dataset: str) -> None: ...
+
+    async def collect(self, tenant: str, dataset: str, *, keep: int, apply: bool, trash_days: float) -> Mapping[str, Any]: ...
+
+    async def compact(self, tenant: str, dataset: str, *, apply: bool, trash_days: float) -> Mapping[str, Any]: ...
+
+    async def restore(self, tenant: str, identifier: str) -> str:
+        """Return the folder whose files are back."""
+
+
 TriggerDocument = Mapping[str, Any]
 """A trigger, or a cause with its execution, as JSON (`backend.triggers.document`)."""
 
@@ -457,6 +472,7 @@ class Services:
     registrations: RegistrationService | None = None
     triggers: TriggerService | None = None
     workflows: WorkflowService | None = None
+    versions: VersionService | None = None
     declarations: DeclarationService | None = None
     administration: AdminService | None = None
     audit_log: AuditReader | None = None

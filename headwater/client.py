@@ -39,6 +39,7 @@ from headwater.answers import (
     record,
     replay,
 )
+from headwater.block_requests import AsyncBlockRequests, BlockRequests
 from headwater.errors import HeadwaterError, LargeTraceError, NotFoundError, UnavailableError
 from headwater.following import AsyncFollowing, Following
 from headwater.subscriptions import NODE, RECAPTURE, REPLAY, Subscriptions
@@ -92,7 +93,7 @@ _DRY_RUN = "kind output starts steps { job script writes seconds } excluded kept
 _HOP = "job run output inputs operations records grain recaptured tasks"
 
 
-class Client(TriggerRequests, WorkflowRequests):
+class Client(TriggerRequests, WorkflowRequests, BlockRequests):
     """A client of one service. Threads may share it."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:
@@ -436,7 +437,7 @@ class Client(TriggerRequests, WorkflowRequests):
                 return
 
 
-class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests):
+class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests, AsyncBlockRequests):
     """`Client` for programs with an event loop. Each method calls the method of `Client` with the same name on a thread."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:

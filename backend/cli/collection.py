@@ -20,7 +20,6 @@ from headwater.graph.names import nodes_named
 
 if TYPE_CHECKING:
     from headwater.backend.versions.collector import Collector
-    from headwater.backend.versions.compaction.compactor import Compactor
     from headwater.backend.workspace import Workspace
     from headwater.graph.versions.collection import CollectionPlan
     from headwater.graph.versions.compaction import CompactionPlan
@@ -91,7 +90,7 @@ def gc(
             if not apply:
                 plan, journal = await collector.plan(identifier, keep=keep), None
             else:
-                await _compactor(workspace, collector).settle()
+                await workspace.compactor().settle()
                 done = await collector.collect(identifier, by=machine_user(), keep=keep, trash_days=trash_days)
                 plan, journal = done.plan, done.journal
             await workspace.settle()
@@ -127,8 +126,8 @@ def compact(
     """
 
     async def run() -> None:
-        async with _open(home) as (workspace, collector):
-            compactor = _compactor(workspace, collector)
+        async with _open(home) as (workspace, _):
+            compactor = workspace.compactor()
             identifier = await _find(workspace, dataset)
             if not apply:
                 plan, journal = await compactor.plan(identifier), None
@@ -160,7 +159,7 @@ def restore(
 
     async def run() -> None:
         async with _open(home) as (workspace, collector):
-            compactor = _compactor(workspace, collector)
+            compactor = workspace.compactor()
             if compactor.has(collection):
                 journal = await compactor.restore(collection, by=machine_user())
                 note(f"The old data is back in {journal.folder}.")
@@ -198,14 +197,6 @@ def _print_compaction(plan: CompactionPlan, format: Format) -> None:
         note(text, label="note")
 
 
-def _compactor(workspace: Workspace, collector: Collector) -> Compactor:
-    from headwater.backend.versions.compaction.compactor import Compactor
-    from headwater.backend.versions.compaction.spark_merge import SparkMerge
-
-    merge = SparkMerge(workspace.records, workspace.make_delivery)
-    return Compactor(workspace.home.versions, workspace.graph, workspace.records, collector, merge)
-
-
 async def _find(workspace: Workspace, text: str) -> str:
     named = await nodes_named(workspace.graph, _TENANT, text, [NodeKind.DATASET])
     if len(named) != 1:
@@ -217,9 +208,6 @@ async def _find(workspace: Workspace, text: str) -> str:
 async def _open(home: Path | None) -> AsyncIterator[tuple[Workspace, Collector]]:
     """Open a home to change its data. Only the owner of the home may do this, so a service is never asked."""
     from headwater.backend.home.settings import load_settings
-    from headwater.backend.ingest.intake.declarations import DeclarationIntake
-    from headwater.backend.versions.collector import Collector
-    from headwater.backend.workflows.ledger import Ledger
     from headwater.backend.workspace import Workspace
 
     url = os.environ.get("HEADWATER_URL")
@@ -233,10 +221,4 @@ async def _open(home: Path | None) -> AsyncIterator[tuple[Workspace, Collector]]
         raise NotFoundError(f"There is no home {settings.folder.path}.", hint="--home or HEADWATER_HOME names another.")
     async with await Workspace.open(settings) as workspace:
         await workspace.take_in()
-        ledger = workspace.home.ledger
-        channels = [path for _, _, path, _ in Ledger(ledger).channels()] if ledger.exists() else []
-        declarations = DeclarationIntake(workspace.log, workspace.graph)
-        yield (
-            workspace,
-            Collector(workspace.home.versions, workspace.graph, workspace.records, declarations, workspace.home.audit, channels),
-        )
+        yield workspace, workspace.collector()

@@ -115,16 +115,12 @@ class Collector:
             raise UnsupportedError(f"{dataset} lies in {first.path} now, and {enrolled.path} was enrolled.", hint="Enrol it again.")
         if not first.collectable:
             return Collected(first, None)
-        lock = self.enrolments.locked()
-        await asyncio.to_thread(lock.__enter__)
-        try:
+        async with self.enrolments.held():
             plan = await self.plan(dataset, keep=keep)  # cursors and blocks may have changed since the first plan
             if not plan.collectable:
                 return Collected(plan, None)
             journal = await asyncio.to_thread(self._prepare, plan, by, keep, trash_days)
             await asyncio.to_thread(self._move, journal)
-        finally:
-            await asyncio.to_thread(lock.__exit__, None, None, None)
         await self._record(journal)
         return Collected(plan, journal)
 
@@ -141,7 +137,7 @@ class Collector:
                 _log.warning("the collection %s was stopped, and can be neither finished nor undone now: %s", path.parent.name, error)
 
     async def _settle(self, folder: Path) -> None:
-        with self.enrolments.locked():
+        async with self.enrolments.held():
             journal = load(folder)
             if journal.state is MoveState.PREPARED:
                 await self._finish(journal)
@@ -192,7 +188,7 @@ class Collector:
         if not _is_name(identifier) or not (folder / JOURNAL).exists() or load(folder).state is not MoveState.MOVED:
             hint = "`headwater versions gc` prints the id of a collection."
             raise NotFoundError(f"There is no collection {identifier} that could be restored.", hint=hint)
-        with self.enrolments.locked():
+        async with self.enrolments.held():
             journal = load(folder)
             await asyncio.to_thread(check_places, journal)
             self._append("versions.restore", journal, by)

@@ -6,10 +6,11 @@ enrol a dataset.
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -93,6 +94,16 @@ class Enrolments:
         with (self._folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Hold the lock as `locked` does. The event loop does not wait for other processes."""
+        lock = self.locked()
+        await asyncio.to_thread(lock.__enter__)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(lock.__exit__, None, None, None)
 
     def _save(self, datasets: list[Enrolment]) -> None:
         write_durably(self._folder / _FILE, _Enrolments(datasets=datasets).model_dump_json(indent=1).encode())

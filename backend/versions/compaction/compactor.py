@@ -87,7 +87,7 @@ class Compactor:
         _require_no_reasons(plan)
         journal = _journal_of(plan, by, trash_days)
         place = self._folder / journal.id
-        with self._collector.enrolments.locked():
+        async with self._collector.enrolments.held():
             self._refuse_second(dataset)
             place.mkdir(parents=True, mode=0o700)
             holding = _hold(place)
@@ -127,7 +127,7 @@ class Compactor:
         journal = load(place)
         if await asyncio.to_thread(self._records.catalog.readers, _TENANT, journal.merged_files):
             raise UnsupportedError(f"A run has read the merged data of {journal.dataset}, so it stays.")
-        with self._collector.enrolments.locked():
+        async with self._collector.enrolments.held():
             self._append("versions.restore", journal, by)
             await asyncio.to_thread(exchange_back, journal)
         await self._finish_undo(journal, place)
@@ -144,7 +144,7 @@ class Compactor:
         await asyncio.to_thread(_prepare, journal, place, self._merge)
 
     async def _replace(self, journal: CompactionJournal, place: Path) -> None:
-        with self._collector.enrolments.locked():
+        async with self._collector.enrolments.held():
             again = await self.plan(journal.dataset)
             if [block.version for block in again.blocks] != journal.versions:
                 raise UnsupportedError(
@@ -202,7 +202,7 @@ class Compactor:
         if await asyncio.to_thread(self._find_need, journal):
             return
         self._append("versions.compact.expire", journal, journal.by)
-        with self._collector.enrolments.locked():
+        async with self._collector.enrolments.held():
             self._replaced.remove(str(journal.other))
         await asyncio.to_thread(remove_shadow, journal)
         journal.state = CompactionState.EXPIRED
@@ -215,7 +215,7 @@ class Compactor:
     async def _finish_undo(self, journal: CompactionJournal, place: Path) -> None:
         described = [{"id": journal.version, "aspect": Aspect.TAG.value, "value": UNDONE}]
         await self._collector.declarations.declare(_TENANT, {"by": journal.by, "descriptions": described})
-        with self._collector.enrolments.locked():
+        async with self._collector.enrolments.held():
             self._replaced.remove(str(journal.other))
         await asyncio.to_thread(remove_shadow, journal)
         journal.state = CompactionState.UNDONE

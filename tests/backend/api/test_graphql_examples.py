@@ -36,6 +36,11 @@ _UNANSWERED = {
     "testTrigger": {"NotFoundError"},
     "diff": {"NotFoundError", "UnsupportedError"},
     "runWorkflow": {"NotFoundError"},
+    "enrolDataset": {"UnsupportedError"},
+    "collectBlocks": {"UnsupportedError"},
+    "compactBlocks": {"UnsupportedError"},
+    "restoreBlocks": {"NotFoundError"},
+    "withdrawDataset": {"NotFoundError"},
     "traceJob": {"NotFoundError", "UnsupportedError"},
     "cancelTrace": {"NotFoundError", "UnsupportedError"},
 }
