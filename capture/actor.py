@@ -112,7 +112,7 @@ class Actor:
 
     @property
     def waiting(self) -> int:
-        """Number of associations that wait for a commit."""
+        """The number of associations that wait for a commit."""
         return len(self._pairs)
 
     def commit(self) -> int:
@@ -149,7 +149,7 @@ class Actor:
         self._before.clear()
 
     def _keep_failures(self) -> None:
-        """Keep the failed inputs, even if the associations are lost."""
+        """Store the failed inputs, even if the associations are lost."""
         failures = self._failures
         if not len(failures) and not failures.left_out:
             return
@@ -164,11 +164,9 @@ class Actor:
         failures.clear()
 
     def close(self) -> None:
-        """Release all resources."""
         self._pairs.close()
 
     def problem(self, reason: str, kind: str) -> None:
-        """Add a problem to the run's ledger."""
         self.problems.append({"operator": self.name, "reason": reason, "kind": kind})
 
     def _start(self) -> None:

@@ -38,12 +38,12 @@ class Associations:
         return self._count + len(self.inputs)
 
     def fail(self, reference: int) -> None:
-        """Take back all earlier pairs of an input."""
+        """Remove all earlier pairs of an input."""
         self._failed[reference] = len(self)
 
     @property
     def failed(self) -> int:
-        """Number of failed inputs."""
+        """The number of failed inputs."""
         return len(self._failed)
 
     def spill(self) -> None:
@@ -71,7 +71,7 @@ class Associations:
         return True
 
     def batches(self) -> Iterator[tuple[pa.Array, pa.Array]]:
-        """All pairs in order, without pairs of failed inputs. May be called again."""
+        """Yield all pairs in order, without pairs of failed inputs. May be called again."""
         import pyarrow as pa
 
         if self.inputs:
@@ -93,7 +93,6 @@ class Associations:
             self._file.truncate()
 
     def close(self) -> None:
-        """Discard all pairs, and close the file."""
         self.clear()
         self._file.close()
 

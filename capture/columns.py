@@ -1,7 +1,7 @@
-"""The columns that a file states: the header of CSV, the names in lines of JSON, the schema of Parquet and ORC.
+"""Reads the columns of a file: the header of CSV, the names in lines of JSON, the schema of Parquet and ORC.
 
-For commits, which describe each file when it is complete. Traces show columns, and predicates name them. The numbers of records depend
-on format and options only. A file with unreadable columns has none here, and no error is raised.
+Commits describe each complete file with them. Traces show columns, and predicates name them. A file with unreadable columns has no
+columns here, and no error is raised.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ARROW_TYPES = {
 
 
 def columns_of(path: Path, format_: str, options: Mapping[str, str]) -> Columns:
-    """The current columns of a file. Empty if the file states none, cannot be read, or has another format."""
+    """Return the current columns of a file. They are empty if the file states none, cannot be read, or has another format."""
     reader = _READERS.get(format_)
     if reader is None:
         return ()
@@ -41,7 +41,7 @@ def columns_of(path: Path, format_: str, options: Mapping[str, str]) -> Columns:
 
 
 def _csv_columns(path: Path, options: Mapping[str, str]) -> Columns:
-    """The column names that Spark gives: the names in the header, or `_c0`, `_c1` and so on."""
+    """Return the column names as Spark gives them: the names in the header, or `_c0`, `_c1` and so on."""
     cells = _first_cells(_lines(path, options), options)
     null = options.get("nullvalue", "")
     if options.get("header", "false").lower() != "true":
@@ -57,7 +57,7 @@ def _csv_columns(path: Path, options: Mapping[str, str]) -> Columns:
 
 
 def _first_cells(lines: Iterable[str], options: Mapping[str, str]) -> list[str]:
-    """The cells of the first line that is neither blank nor a comment."""
+    """Return the cells of the first line that is neither blank nor a comment."""
     comment = options.get("comment", "")
     separator = options.get("sep", options.get("delimiter", ","))
     separator = _SEPARATORS.get(separator, separator)
@@ -76,7 +76,7 @@ def _first_cells(lines: Iterable[str], options: Mapping[str, str]) -> list[str]:
 
 
 def _json_columns(path: Path, options: Mapping[str, str]) -> Columns:
-    """The names in the objects of the first lines, in alphabetical order as Spark infers them."""
+    """Return the names in the objects of the first lines, in alphabetical order as Spark infers them."""
     if options.get("multiline", "false").lower() == "true":
         found: list[Any] = [json.loads("".join(_lines(path, options)))]
     else:
@@ -115,7 +115,7 @@ def _of_schema(schema: Any) -> Columns:
 
 
 def _lines(path: Path, options: Mapping[str, str]) -> Iterator[str]:
-    """The first lines of a file, which end at LF, CR or CRLF. Each is returned with LF. A line beyond the limit is left out."""
+    """Yield the first lines of a file. A line ends at LF, CR or CRLF, and is returned with LF. A line beyond the limit is left out."""
     left = _MOST_BYTES
     encoding = options.get("encoding", options.get("charset", "utf-8"))
     with _opened(path) as raw, io.TextIOWrapper(raw, encoding=encoding, errors="replace") as text:
@@ -127,7 +127,7 @@ def _lines(path: Path, options: Mapping[str, str]) -> Iterator[str]:
 
 
 def _opened(path: Path) -> Any:
-    """Open a file, and unpack it if its name ends so.
+    """Open a file. Unpack it if its name has the ending of a compression.
 
     Raises:
         OSError: this compression is not supported here.

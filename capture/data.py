@@ -1,7 +1,7 @@
-"""Data with places, as a program names it: rows of a file, ranges of bytes, positions of a stream, keys of a table.
+"""Data of a program: rows of a file, ranges of bytes, positions of a stream, keys of a table.
 
-For actors, which record references. A reference is one whole number: a container of the session, and the place in it. It is valid
-within its session only; the manifest states the meaning. Making one must cost next to nothing.
+Actors record references to such data. A reference is one whole number: a container of the session, and a place in it. It is valid in its
+session only, and the manifest states its meaning. A reference costs some nanoseconds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Container:
     version: int = 0  # of a table or stream
 
     def stated(self) -> Stated:
-        """The link to other captures: for a file, its current length and time.
+        """Return the link to other captures: the current length and time of a file.
 
         Raises:
             OSError: the file cannot be read.
@@ -62,12 +62,12 @@ class Data:
 
     @property
     def lengths(self) -> Mapping[int, int] | None:
-        """Lengths of the ranges of references; None if the places are not ranges of bytes."""
+        """Return the lengths of ranges of bytes, or None for other data."""
         return None
 
     @property
     def described(self) -> tuple[object, ...]:
-        """The description in a manifest. Data of one description are one source there, with one file or key each."""
+        """Return the description in a manifest. Data with the same description are one source there."""
         return self.namespace, self.name, self.path, self.format, *sorted(self.options.items()), *self.columns
 
 
@@ -78,13 +78,13 @@ class Rows(Data):
 
     @property
     def read_path(self) -> Path:
-        """The path to read the file at. A replay reads the file that it wrote itself, if there is one."""
+        """The path at which the program reads the file. In a replay, this may be the file that the replay wrote."""
         path = self.container.local or Path(self.path)
         return self.shadow.read(path) if self.shadow else path
 
     @property
     def write_path(self) -> Path:
-        """The path to write the file at. In a replay this is a shadow of the file."""
+        """The path at which the program writes the file. In a replay, this is a file in the shadow folder."""
         path = self.container.local or Path(self.path)
         return self.shadow.write(path) if self.shadow else path
 
@@ -113,11 +113,11 @@ class Bytes(Rows):
         return self
 
     def join(self, other: Bytes) -> None:
-        """Keep the ranges together with ranges of data of the same description."""
+        """Add ranges of other data with the same description."""
         self._lengths, self.ambiguous = other._lengths, other.ambiguous
 
     def at(self, offset: int, length: int) -> int:
-        """Return a reference to a range. Of two ranges with the same first byte, both mean the longer one.
+        """Return a reference to a range. For two ranges with the same first byte, both references mean the longer range.
 
         The run then reports a superset.
         """
@@ -182,7 +182,6 @@ class Table(Data):
 
 
 def beyond(position: Any) -> InvalidInputError:
-    """The error for a place that does not fit in a reference."""
     return InvalidInputError(
         f"{position} is no place.", field="position", hint=f"Places are whole numbers from 0 to {2**POSITION_BITS - 1}."
     )
@@ -200,7 +199,6 @@ def checked_name(name: str, what: str) -> str:
 
 
 def named(path: str | Path) -> tuple[str, str]:
-    """Namespace and name of the dataset at a path."""
     return dataset_at(str(path))
 
 

@@ -1,6 +1,6 @@
 """Encodes columns of whole numbers as a segment of the capture format with pyarrow, in some nanoseconds a number.
 
-For commits of a session. The result is the same as that of `headwater.graph.associations.writer`, many times as fast.
+The result is equal to that of `headwater.graph.associations.writer`, and is computed many times as fast.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WIDTHS = ((8, pa.uint8()), (16, pa.uint16()), (32, pa.uint32()))
 
 
 def segment(columns: Sequence[pa.Array], footer: Mapping[str, Any]) -> bytes:
-    """The bytes of a segment of `columns` (int64, equal length, no nulls)."""
+    """Return the bytes of a segment of `columns` (int64, equal length, no nulls)."""
     rows = len(columns[0])
     blocks = [_block([column.slice(begin, MAX_ROWS) for column in columns]) for begin in range(0, rows, MAX_ROWS)]
     text = json.dumps({**footer, "rows": rows}, separators=(",", ":")).encode()

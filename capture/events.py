@@ -25,7 +25,6 @@ _PRODUCER = f"headwater:/{__version__}/capture"
 
 
 def pipeline_event(kind: str, at: str, run: RunName, ledger: Ledger, parent: RunName | None, error: str | None) -> dict[str, Any]:
-    """START, COMPLETE or FAIL of a session."""
     above = _parent(parent) if parent else None
     return _event(kind, at, run, "APPLICATION", {**facets(parent=above), "headwater_capture": ledger.facet(), **_error(error)}, {})
 
@@ -41,7 +40,6 @@ def actor_event(
     outputs: Iterable[Data],
     error: str | None = None,
 ) -> dict[str, Any]:
-    """START, RUNNING, COMPLETE, FAIL or ABORT of a run of an actor."""
     stated = facet(
         ACTOR, type=actor.type, types=list(types), containment=_containment(actor),
         links=[[_job(actor), _job(other)] for other in actor.links],
@@ -53,13 +51,13 @@ def actor_event(
 
 
 def container_id(actor: Actor) -> str:
-    """The node of an actor that contains others. Sessions of one name in several namespaces have separate containers."""
+    """Return the id of an actor that contains others. Sessions with the same name in several namespaces have separate ids."""
     namespace = "" if actor.run.namespace == DEFAULT_NAMESPACE else f"{quote(actor.run.namespace, safe='')}:"
     return f"actor:{quote(actor.type, safe='')}:{namespace}{quote(actor.run.job, safe='')}"
 
 
 def _containment(actor: Actor) -> list[list[str]]:
-    """The containers of an actor, from the nearest outward: pairs of container and child."""
+    """Return pairs of container and child for an actor, from the nearest container outward."""
     found: dict[tuple[str, str], None] = {}
     waiting = [(parent, _job(actor)) for parent in actor.parents]
     while waiting:

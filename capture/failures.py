@@ -38,7 +38,6 @@ class Reason:
     text: str
 
     def key(self, run: str) -> str:
-        """The key of a reason in the table of failed inputs."""
         return f"{self.kind} {self.number} of {run}"
 
 
@@ -70,7 +69,7 @@ class Failures:
         self._reasons[reference] = known
 
     def pairs(self, table: Table, captured: Associations, run: str) -> FailedPairs:
-        """Pairs of an input and its reason in a run, without inputs that were captured again."""
+        """Return the pairs of input and reason in a run. Inputs that were captured again are left out."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -88,8 +87,6 @@ class Failures:
 
 
 class FailedPairs:
-    """Pairs of input and reason, in the form in which a session keeps associations."""
-
     dropped = 0
 
     def __init__(self, pairs: dict[int, int]) -> None:
@@ -99,19 +96,17 @@ class FailedPairs:
         return len(self._pairs)
 
     def batches(self) -> Iterator[tuple[pa.Array, pa.Array]]:
-        """All pairs in one batch."""
         import pyarrow as pa
 
         yield pa.array(list(self._pairs), pa.int64()), pa.array(list(self._pairs.values()), pa.int64())
 
 
 def name_of(job: str) -> str:
-    """The name of the table of an actor's failed inputs."""
     return f"{job}{FAILED_INPUTS}"
 
 
 def _describe(reason: object) -> tuple[str, str, bool]:
-    """The type of a reason, the searched part of its text, and whether the text goes on. Never raises, whatever the object does."""
+    """Return the type of a reason, the searched part of its text, and whether the text is longer. Never raises."""
     kind, start = _TEXT, ""
     try:
         if isinstance(reason, BaseException):

@@ -1,6 +1,6 @@
-"""Locks in a forked process: a thread of the parent may have held a lock, and no thread of the child can release it.
+"""Replaces locks in forked processes. A thread of the parent may hold a lock, and no thread of the child can release it.
 
-For objects with a lock that a forked child may use. Their state may be inconsistent there, but the child records nothing.
+Objects with such a lock may be inconsistent in the child. The child records nothing with them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _HOLDERS: WeakSet[Any] = WeakSet()
 
 
 def renewed(holder: Any) -> None:
-    """Give the holder a new `_lock` in every forked child."""
+    """Give an object a new `_lock` in every forked child."""
     _HOLDERS.add(holder)
 
 

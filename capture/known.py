@@ -1,6 +1,6 @@
-"""The data of a session: each file, stream and table key once, by number, and the state of files when they were read or written.
+"""The data of one session: each file, stream and table key with its number, and the state of files when they were read or written.
 
-For a session, whose users name data here, and whose commits state it. In a replay it also holds the records to leave out.
+In a replay, it also holds the records to leave out.
 """
 
 from __future__ import annotations
@@ -82,16 +82,13 @@ class SessionData:
         columns: Sequence[tuple[str, str]],
         dataset: str | Path | None,
     ) -> Rows:
-        """The records of a file."""
         given = {name.lower(): _option(value) for name, value in options.items()}
         return self._file(Rows, path, _format(format_, Path(path), given), given, _checked_columns(columns), dataset)
 
     def bytes(self, path: str | Path, dataset: str | Path | None) -> Bytes:
-        """The ranges of bytes of a file."""
         return self._file(Bytes, path, "bytes", {}, (), dataset)
 
     def stream(self, name: str) -> Stream:
-        """A stream."""
         return self._once(
             ("stream", name),
             Stream,
@@ -99,7 +96,6 @@ class SessionData:
         )
 
     def table(self, name: str, version: int) -> Table:
-        """A table."""
         if not 0 <= version < _MOST_VERSION:
             raise InvalidInputError(f"{version} is no version.", field="version", hint="Count from 0.")
 
@@ -133,11 +129,11 @@ class SessionData:
             return container
 
     def stated(self, container: Container) -> Stated:
-        """The state of a container, as commits report it."""
+        """Return the state of a container for a commit."""
         return self._seen[container.ordinal].stated if container.ordinal in self._seen else container.stated()
 
     def parts(self, ordinals: Iterable[int]) -> list[Part]:
-        """Containers grouped by their data and columns."""
+        """Return containers, grouped by their data and columns."""
         by_data: dict[Data, list[tuple[Container, Columns]]] = {}
         for ordinal in sorted(ordinals):
             data, container = self._containers[ordinal]
@@ -202,7 +198,7 @@ class SessionData:
         return first if isinstance(first, Bytes) else data
 
     def _once(self, key: tuple[str, ...], kind: type[D], make: Callable[[], D]) -> D:
-        """The data of a key. The same key always returns the same data."""
+        """Return the data of a key. The same key always returns the same object."""
         with self._lock:
             found = self._data.get(key)
             if not isinstance(found, kind):
@@ -211,7 +207,7 @@ class SessionData:
 
 
 def _look_at(data: Data, container: Container, before: FileState | None = None) -> FileState:
-    """The current state of a file. An unchanged file keeps the columns of `before`.
+    """Return the current state of a file. An unchanged file keeps the columns of `before`.
 
     Raises:
         OSError: the file cannot be read.
@@ -227,9 +223,9 @@ def _look_at(data: Data, container: Container, before: FileState | None = None) 
 
 
 def _format(asked: str | None, path: Path, options: Mapping[str, str]) -> str:
-    """The format of a file: the requested one, else by the file name without a compression suffix.
+    """Return the format of a file: the requested one, else the one of the file name without the ending of a compression.
 
-    Without either, options of CSV mean CSV; everything else is text.
+    Without either, options of CSV mean CSV, and other files are text.
     """
     if asked:
         return _SPELT.get(asked.lower(), asked)
@@ -259,7 +255,7 @@ def _checked_columns(columns: object) -> Columns:
 
 
 def _option(value: object) -> str:
-    """An option, in the notation of Spark's readers."""
+    """Return an option in the notation of Spark's readers."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -40,7 +40,7 @@ class Committed:
 
 
 def capture_of(made: Committed) -> dict[str, Any]:
-    """The parts of a manifest that describe the capture. Its segments are written to their folder.
+    """Return the parts of a manifest that describe the capture, and write its segments.
 
     Raises:
         OSError: a segment cannot be written.
@@ -85,13 +85,13 @@ def capture_of(made: Committed) -> dict[str, Any]:
 
 
 def ordinals_of(references: pa.Array) -> list[int]:
-    """The distinct containers of references."""
+    """Return the distinct containers of references."""
     found: list[int] = pc.unique(pc.shift_right(references, POSITION_BITS)).to_pylist()
     return found
 
 
 def _batches_of(made: Committed) -> Iterable[tuple[pa.Array, pa.Array]]:
-    """The pairs with an output in this capture's dataset."""
+    """Yield the pairs with an output in the dataset of this capture."""
     own = _ordinals(made.output)
     for inputs, outputs in made.batches:
         kept = pc.is_in(pc.shift_right(outputs, POSITION_BITS), value_set=own)
@@ -102,7 +102,7 @@ def _batches_of(made: Committed) -> Iterable[tuple[pa.Array, pa.Array]]:
 
 
 def _sink(made: Committed, sources: Sequence[Part], inputs: pa.Array, outputs: pa.Array) -> tuple[list[pa.Array], dict[str, Any]]:
-    """The columns of a segment of the sink, and the rows that belong to each file."""
+    """Return the columns of a segment of the sink, and the rows of each file."""
     ordinals = pc.shift_right(outputs, POSITION_BITS)
     if len(made.output.containers) > 1:
         order = pc.sort_indices(ordinals)
@@ -129,7 +129,7 @@ def _ordinals(part: Part) -> pa.Array:
 
 
 def _extents(source: Data, read: Sequence[pa.Array]) -> list[pa.Array]:
-    """The distinct ranges of a source that were read."""
+    """Return the distinct ranges of a source that were read."""
     lengths = source.lengths or {}
     references = pc.unique(pa.chunked_array(read, pa.int64()))
     return [references, pa.array([lengths[reference] for reference in references.to_pylist()], pa.int64())]
@@ -153,7 +153,7 @@ def _source(place: int, source: Part, stated: Callable[[Container], Stated]) -> 
 
 
 def _reasons(data: Data) -> dict[str, Any]:
-    """The reasons of failed inputs. Names contain no part of a reason, because more callers see names than values."""
+    """Return the reasons of failed inputs. Names contain no part of a reason, because more callers see names than values."""
     return {"failureReasons": dict(data.reasons)} if isinstance(data, Table) and data.reasons else {}
 
 

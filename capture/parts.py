@@ -23,7 +23,7 @@ class Part:
 
 
 def parts_of(data: Data, containers: Iterable[tuple[Container, Columns]]) -> list[Part]:
-    """Group containers of data by their columns. A file with unknown columns joins the others."""
+    """Group containers of data by their columns. A file with unknown columns joins another group."""
     by_columns: dict[Columns, list[Container]] = {}
     for container, columns in containers:
         by_columns.setdefault(columns, []).append(container)
@@ -39,5 +39,5 @@ def parts_of(data: Data, containers: Iterable[tuple[Container, Columns]]) -> lis
 
 
 def _whole(columns: Columns, wholes: Sequence[Columns]) -> Columns:
-    """The columns among `wholes` that begin with these; the only ones, where they are of all files."""
+    """Return the only columns among `wholes` that begin with the given columns."""
     return next((whole for whole in wholes if whole[: len(columns)] == columns), wholes[0])

@@ -24,11 +24,11 @@ class Shadow:
         self._asked: set[Path] = set()
 
     def read(self, path: Path) -> Path:
-        """The file that the replay wrote, if there is one, else the file itself."""
+        """Return the file that the replay wrote, if it exists, else the file itself."""
         return Path(path_of_pattern(self._paths.read(pattern_of_path(str(path)))))
 
     def write(self, path: Path) -> Path:
-        """The shadow of a file. Its folder exists."""
+        """Return the file in the shadow folder. Its parent folder exists."""
         self._asked.add(path)
         shadow = Path(self._paths.write(str(path)))
         shadow.parent.mkdir(parents=True, exist_ok=True)
@@ -48,13 +48,12 @@ class Shadow:
 
 
 class Nowhere:
-    """Replaces spool and route in a replay: its runs are not runs of the pipeline, and no lineage is sent."""
+    """Discards captures and events in a replay, because runs of a replay are not runs of the pipeline."""
 
     def __init__(self, order: ReplayOrder) -> None:
         self.segments = Path(order.shadow)
 
     def finish(self) -> Report:
-        """Do nothing: there is nothing to deliver."""
         return Report("nowhere: this was a replay")
 
     def capture(self, _manifest: Any) -> bool:

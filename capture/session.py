@@ -120,7 +120,7 @@ class Session:
         columns: Sequence[tuple[str, str]] = (),
         dataset: str | Path | None = None,
     ) -> Rows:
-        """The records of a file, by number from 0. Without `format` the file name decides, else it is `text`: lines.
+        """Return the records of a file, by number from 0. Without `format` the file name decides; other files are `text`.
 
         `options` are options of Spark's reader (`header`). `columns` are pairs of a name and a Spark type. `dataset` is the folder of the
         dataset, if the file is one of many.
@@ -132,17 +132,17 @@ class Session:
         return self._known.rows(path, format, options or {}, columns, dataset)
 
     def bytes(self, path: str | Path, *, dataset: str | Path | None = None) -> Bytes:
-        """The ranges of bytes of a file, by offset and length."""
+        """Return the ranges of bytes of a file, by offset and length."""
         self._check_process()
         return self._known.bytes(path, dataset)
 
     def stream(self, name: str) -> Stream:
-        """A stream, by position."""
+        """Return a stream, by position."""
         self._check_process()
         return self._known.stream(name)
 
     def table(self, name: str, *, version: int = 0) -> Table:
-        """A table, by key. A writer that replaces rows increases `version`, and a reader states the version that it read."""
+        """Return a table, by key. A writer that replaces rows increases `version`, and a reader states the version that it read."""
         self._check_process()
         return self._known.table(name, version)
 
@@ -203,22 +203,18 @@ class Session:
                     self._known.shadow.check(container.local)
 
     def job_of(self, actor: str) -> str:
-        """The name of an actor's job."""
         return f"{self.pipeline.job}.{actor}"
 
     def began(self, actor: Actor) -> None:
-        """Report the start of an actor's run."""
         event = self._event("START", actor, "running")
         self._folder.run_began(actor.run.run_id, event)
         self._folder.event(event, durable=True)
 
     def note(self, actor: Actor) -> None:
-        """Report a declaration about an actor."""
         self._check_process()
         self._folder.event(self._event("RUNNING", actor, "running"))
 
     def ended(self, actor: Actor, kind: str, error: str | None) -> None:
-        """Report the end of an actor's run."""
         self._check_process()
         self._folder.event(self._event(kind, actor, "partial" if actor.problems else "complete", error), durable=True)
         self._folder.run_ended(actor.run.run_id)
@@ -258,7 +254,7 @@ class Session:
         return count
 
     def _state(self, actor: Actor, read: set[int], dropped: int) -> list[dict[str, Any]]:
-        """The statements of a commit. Its files are registered for reading."""
+        """Return the statements of a commit. The files of the commit become readable for traces."""
         paths, problems = self._known.look(actor.written, actor.read, read)
         if dropped:
             problems.append((f"{dropped} association(s) had no room (HEADWATER_SPOOL_BYTES)", "missing"))

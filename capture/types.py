@@ -17,7 +17,7 @@ _TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,99}")
 
 
 def declared_type(name: str, axis: str, within: Iterable[str], holds: Iterable[str], after: Iterable[str]) -> dict[str, Any]:
-    """A type, as the facet of an actor's job states it.
+    """Return a type in the form of the facet of an actor's job.
 
     Raises:
         InvalidInputError: the name is invalid or reserved, or the axis is invalid.

@@ -26,5 +26,5 @@ class AsyncSession:
         await asyncio.to_thread(self.sync.close, f"{kind.__name__}: {error}" if kind else None)
 
     async def commit(self, actor: Actor) -> int:
-        """Commit the associations of an actor. The actor must not record anything meanwhile."""
+        """Commit the associations of an actor. The actor must not record anything during the commit."""
         return await asyncio.to_thread(actor.commit)

@@ -1,4 +1,4 @@
-"""The namespaces of a document, asked for the one that a name is in. A document may declare many, and have many names."""
+"""Finds the namespace of a name. A document may declare many namespaces and have many names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class Bases:
-    """IRIs of namespaces, some of which may begin with others."""
+    """IRIs of namespaces. One may be the beginning of another."""
 
     def __init__(self, bases: Iterable[str]) -> None:
         self._sorted = sorted(set(bases))

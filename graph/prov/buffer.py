@@ -18,7 +18,7 @@ _PORTION = 5_000  # statements, some megabytes
 
 
 class StatementBuffer:
-    """Statements that can be appended, and read any number of times while none is appended."""
+    """A list of statements. It can be read any number of times, but not while statements are appended."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None  # closed, and so removed, with the last reference to this
@@ -26,7 +26,6 @@ class StatementBuffer:
         self._last: list[Statement] = []
 
     def append(self, statement: Statement) -> None:
-        """Add a statement."""
         self._last.append(statement)
         if len(self._last) >= _PORTION:
             self._put_away()

@@ -14,7 +14,7 @@ from headwater.graph.prov.write.json import write_json
 
 
 def canonical_json(document: Document, clean: Callable[[str, Any], Any] = lambda _, value: value) -> str:
-    """The document; `clean` gives a value for the name of an attribute and its value. The document must be valid."""
+    """Return the document. `clean` returns a value for the name and the value of an attribute. The document must be valid."""
 
     def items() -> Iterator[Item]:
         for bundle, statements in document.instances():
@@ -39,7 +39,7 @@ def _attribute_order(attribute: tuple[str, Value]) -> tuple[str, str]:
 
 
 def _merged(statements: Sequence[Statement]) -> Iterator[Statement]:
-    """Statements with one identifier as one: a valid document says nothing of it that would not go together."""
+    """Merge statements with the same identifier. In a valid document they never contradict each other."""
     named: dict[tuple[Kind, str], list[Statement]] = {}
     for statement in statements:
         if statement.id is not None:
@@ -63,7 +63,7 @@ def _cleaned(name: str, value: Value, clean: Callable[[str, Any], Any]) -> Value
 
 
 def _namespaces(document: Document) -> dict[str, str]:
-    """Every namespace with a prefix, the default one too; longer ones first, so that the closest fits."""
+    """Return all namespaces with their prefixes, the longest first, so that the closest one is used."""
     found = {base: prefix for prefix, base in NAMESPACES.items()}
     taken = set(NAMESPACES)
     for prefix, base in document.namespaces.items():

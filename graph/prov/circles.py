@@ -1,4 +1,4 @@
-"""Circles in a relation: which pairs lie on one. In time and memory linear in the pairs, whatever the relation's depth."""
+"""Finds the pairs of a relation that lie on a circle. Time and memory are linear in the number of pairs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 def on_circles(pairs: Iterable[tuple[T, T]]) -> list[tuple[T, T]]:
-    """The pairs that lie on a circle, in their order."""
+    """Return the pairs that lie on a circle, in their order."""
     listed = list(dict.fromkeys(pairs))
     following: dict[T, list[T]] = {}
     for first, second in listed:
@@ -19,7 +19,7 @@ def on_circles(pairs: Iterable[tuple[T, T]]) -> list[tuple[T, T]]:
 
 
 def components(following: Mapping[T, Sequence[T]]) -> dict[T, int]:
-    """The strongly connected component of each node that lies on a circle; others are left out."""
+    """Return the strongly connected component of each node on a circle. Other nodes are left out."""
     search = _Search(following)
     for root in following:
         search.run(root)
@@ -39,7 +39,6 @@ class _Search(Generic[T]):
         self._components = 0
 
     def run(self, root: T) -> None:
-        """Search from a node, if it was not met yet."""
         if root in self._index:
             return
         work = [self._met(root)]

@@ -21,7 +21,6 @@ _KEPT: Mapping[NodeKind, tuple[str, ...]] = {
 
 
 def describe(statements: Statements, node: Node) -> None:
-    """Describe a node, and the containers that its id states."""
     remember_imported(statements, node)
     about = scalars({key: node.properties.get(key) for key in _KEPT.get(node.kind, ())})
     match str(node.kind):  # as a text, since there may be kinds one day that this does not list
@@ -59,7 +58,7 @@ def describe_dataset(statements: Statements, dataset: str, node: Node | None = N
 
 
 def describe_version(statements: Statements, version: Node) -> None:
-    """The block that one run wrote."""
+    """State the block that one run wrote."""
     remember_imported(statements, version)
     dataset = dataset_of(version.id)
     describe_dataset(statements, dataset)
@@ -82,7 +81,7 @@ def describe_partition(statements: Statements, partition: Node, containers: Iter
 
 
 def describe_column(statements: Statements, column: Node) -> None:
-    """A column, as a member of its dataset."""
+    """State a column as a member of its dataset."""
     namespace, name, _ = parse_id(column.id)[1]
     dataset = node_id(NodeKind.DATASET, namespace, name)
     describe_dataset(statements, dataset)
@@ -92,12 +91,11 @@ def describe_column(statements: Statements, column: Node) -> None:
 
 
 def node_or_bare(identifier: str, nodes: Mapping[str, Node]) -> Node:
-    """The node of an id; where nothing more is known of it, with the name that its id gives it."""
+    """Return the node of an id. An unknown node gets the name in its id."""
     return nodes.get(identifier) or Node(identifier, kind_of(identifier), bare_name(identifier))
 
 
 def dataset_of(identifier: str) -> str:
-    """The dataset of a version or a column."""
     namespace, name, _ = parse_id(identifier)[1]
     return node_id(NodeKind.DATASET, namespace, name)
 
@@ -108,7 +106,7 @@ def scalars(properties: Mapping[str, object]) -> dict[str, object]:
 
 
 def remember_imported(statements: Statements, node: Node) -> None:
-    """Have the attributes of a document that brought the node said with it."""
+    """Add the attributes of the document that brought the node."""
     provenance = node.properties.get(PROVENANCE)
     if isinstance(provenance, Mapping):
         statements.imported[node.id] = imported_attributes(provenance)

@@ -40,7 +40,7 @@ About = Sequence[tuple[str, Any]]
 
 @dataclass(slots=True)
 class Export:
-    """A document to be written. `items` can be read once."""
+    """An export that is ready to be written. `items` can be read once."""
 
     target: str
     statements: Statements = field(default_factory=Statements)
@@ -50,11 +50,11 @@ class Export:
 
     @property
     def namespaces(self) -> Mapping[str, str]:
-        """The namespaces of all names in the document, by prefix."""
+        """Return the namespaces of all names in the document, by prefix."""
         return namespaces_of(self.statements.imported.values())
 
     def items(self) -> Iterator[Item]:
-        """The bundle, then what is said of it."""
+        """Yield the bundle, and then the statements about the bundle."""
         bundle = iri(node_id("bundle", self.target, self.at.isoformat(timespec="milliseconds")))
         yield Opened(bundle)
         yield from self.statements.buffer
@@ -70,7 +70,7 @@ class Export:
         yield Statement(Kind.ATTRIBUTION, None, (bundle, software))
 
     def closed(self, about: About = (), *, weakened: int = 0) -> Export:
-        """The export with all its statements there: derivations are added, and the bundle says how many were weakened."""
+        """Return the export with the derivations. The bundle states how many derivations became influences."""
         self.statements.close()
         self.about = [*self.about, *about, ("weakened", self.statements.weakened + weakened or None)]
         return self
@@ -118,7 +118,7 @@ async def export_dataset(graph: GraphReader, tenant: str, dataset: str) -> Expor
 
 
 async def export_column(graph: GraphReader, tenant: str, column: str) -> Export:
-    """A column, and all columns that it derives from.
+    """Export a column, and all columns that it derives from.
 
     Raises:
         NotFoundError: there is no such column.
@@ -130,7 +130,7 @@ async def export_column(graph: GraphReader, tenant: str, column: str) -> Export:
 
 
 def export_view(target: str, nodes: Sequence[Node], edges: Sequence[Edge], *, truncated: int = 0, about: About = ()) -> Export:
-    """A set of nodes and the edges between them, at whatever levels; `truncated` counts what a limit kept out of it."""
+    """Export nodes and the edges between them. `truncated` is the number of nodes that a limit left out."""
     export = Export(target, about=about)
     describe_view(export.statements, nodes, edges)
     return export.closed(_truncated(truncated))
@@ -170,7 +170,6 @@ def _truncated(nodes: int) -> About:
 
 
 async def _describe_inside(statements: Statements, graph: GraphReader, tenant: str, parent: str) -> None:
-    """The stages, tasks and operators of a run."""
     kinds = _WITHIN if parent.startswith(f"{NodeKind.RUN}:") else (NodeKind.TASK,)
     for child in await children(graph, tenant, parent, kinds):
         describe(statements, child)

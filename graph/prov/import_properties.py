@@ -19,7 +19,10 @@ _LOCAL = re.compile(r"[A-Za-z_][\w.-]*$", re.ASCII)
 
 
 def kept_attributes(element: Statement, iri: str | None) -> dict[str, Any]:
-    """The property for an element: its attributes but for those in our namespace. `iri` None: that of an export, else its own name."""
+    """Return the property `provenance` of an element: its attributes outside our namespace.
+
+    Without `iri`, the element keeps its own name.
+    """
     found: dict[str, Any] = {}
     for name, value in element.attributes:
         if name == term(_IRI):
@@ -30,7 +33,7 @@ def kept_attributes(element: Statement, iri: str | None) -> dict[str, Any]:
 
 
 def imported_attributes(provenance: Mapping[str, Any]) -> Attributes:
-    """The attributes that a property `provenance` holds, the element's name as `hw:iri`."""
+    """Return the attributes in a property `provenance`, with the name of the element as `hw:iri`."""
     found: list[tuple[str, Value]] = []
     if isinstance(iri := provenance.get(_IRI), str):
         found.append((term(_IRI), iri))
@@ -41,7 +44,7 @@ def imported_attributes(provenance: Mapping[str, Any]) -> Attributes:
 
 
 def namespaces_of(imported: Iterable[Attributes]) -> dict[str, str]:
-    """The namespaces of an export that says these attributes, by their prefixes."""
+    """Return the namespaces that an export of these attributes needs, by prefix."""
     bases: dict[str, None] = {}
     for attributes in imported:
         for name, value in attributes:

@@ -53,7 +53,7 @@ class Flows:
     async def of(cls, graph: GraphReader, tenant: str, subgraph: Subgraph) -> Flows:
         """Return the flows of a subgraph that was reached over `reads` and `writes` from versions or runs.
 
-        The writers of the inputs belong to them, so that one run can be stated to inform the other.
+        The writers of the inputs are included, so that an export can state that one run informed another.
         """
         nodes = {node.id: node for node in subgraph.nodes}
         writers = {writer_of(node.id) for node in nodes.values() if node.kind is NodeKind.VERSION} - nodes.keys()
@@ -76,7 +76,7 @@ class Flows:
         return flows
 
     async def _infer(self, graph: GraphReader, tenant: str) -> None:
-        """Find the versions of inputs that are stated as datasets, in the way of a view of runs."""
+        """Find the versions of inputs that are stated as datasets, as a view of runs does."""
         inputs = {run: unversioned_inputs(self, run) for run in self.runs}
         versions: dict[str, list[Node]] = {}
         for dataset in sorted({dataset for datasets in inputs.values() for dataset in datasets}):
@@ -95,7 +95,6 @@ class Flows:
 
 
 def describe_flows(statements: Statements, flows: Flows) -> None:
-    """Say everything that is known of the runs of `flows`."""
     for dataset in flows.datasets:
         remember_imported(statements, dataset)
     for run in flows.runs.values():
@@ -109,7 +108,7 @@ def describe_flows(statements: Statements, flows: Flows) -> None:
 
 
 def describe_run(statements: Statements, run: Node, containers: Sequence[Node]) -> None:
-    """A run, the job that it is of, and who carried it out."""
+    """State a run, its job, and the agent that carried it out."""
     remember_imported(statements, run)
     started, ended = instant(run.properties.get("startedAt")), instant(run.properties.get("endedAt"))
     job = next((node for node in containers if node.kind is NodeKind.JOB), None)
@@ -172,7 +171,7 @@ def _describe_block(statements: Statements, identifier: str, flows: Flows) -> No
 
 
 def _describe_overwrites(statements: Statements, flows: Flows) -> None:
-    """A block of plain files is gone with the next base of its dataset; a table format keeps it, so nothing is said there."""
+    """State that a base removed the blocks before it. Table formats keep old blocks, so nothing is stated for them."""
     by_dataset: dict[str, list[Node]] = {}
     for node in flows.nodes.values():
         if node.kind is NodeKind.VERSION and isinstance(node.properties.get("writtenAt"), str) and node.id in flows.writer:
@@ -186,5 +185,5 @@ def _describe_overwrites(statements: Statements, flows: Flows) -> None:
 
 
 def writer_of(version: str) -> str:
-    """The run that wrote a version: its id says it."""
+    """Return the id of the run that wrote a version. The id of the version contains it."""
     return node_id(NodeKind.RUN, parse_id(version)[1][-1])

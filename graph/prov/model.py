@@ -19,7 +19,7 @@ _MOST_NAMESPACES = 1_000
 
 
 class Kind(StrEnum):
-    """Types and relations of PROV-DM, by the names that PROV-N and PROV-JSON share."""
+    """The types and relations of PROV-DM, named as in PROV-N and PROV-JSON."""
 
     ENTITY = "entity"
     ACTIVITY = "activity"
@@ -83,7 +83,7 @@ class Name(str):
 
 
 class Literal(NamedTuple):
-    """A value with a datatype (an IRI), or a text in a language."""
+    """A value with a datatype (an IRI), or a text with a language."""
 
     text: str
     datatype: str | None = None
@@ -108,14 +108,14 @@ class Statement(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """A bundle begins."""
+    """The begin of a bundle in a document."""
 
     id: str
     line: int = 0
 
 
 class Closed(NamedTuple):
-    """The bundle ends."""
+    """The end of a bundle in a document."""
 
     id: str
 
@@ -125,17 +125,17 @@ Item = Statement | Opened | Closed
 
 @dataclass(slots=True)
 class Document:
-    """A document that was read whole. `namespaces` are those that it declares, by prefix ("": the default)."""
+    """A whole document that was read. `namespaces` are the declared ones by prefix; "" is the default."""
 
     statements: list[Statement] = field(default_factory=list)
     bundles: dict[str, list[Statement]] = field(default_factory=dict)
     namespaces: dict[str, str] = field(default_factory=dict)
 
     def declare(self, own: Mapping[str, str]) -> None:
-        """Note the namespaces of a bundle; a prefix that stands for something else already is noted under another.
+        """Add the namespaces of a bundle. A prefix that the document already uses for another namespace gets another name.
 
         Raises:
-            InvalidProvenanceError: the document declares too many.
+            InvalidProvenanceError: the document declares too many namespaces.
         """
         for prefix, base in own.items():
             name = prefix or "ns"
@@ -162,13 +162,12 @@ class Document:
             )
 
     def instances(self) -> Iterator[tuple[str | None, Sequence[Statement]]]:
-        """The top level (None) and each bundle: PROV-CONSTRAINTS looks at them one by one (section 7.2)."""
+        """Return the top level (None) and each bundle. PROV-CONSTRAINTS checks them one by one (section 7.2)."""
         yield None, self.statements
         yield from self.bundles.items()
 
     @classmethod
     def of(cls, items: Iterable[Item]) -> Document:
-        """A document of what would be written."""
         document = cls()
         current = document.statements
         for item in items:

@@ -10,7 +10,7 @@ from headwater.graph.stores.protocol import Direction, Page, Subgraph
 
 
 class GraphReader(Protocol):
-    """See `GraphStore` for what the verbs mean."""
+    """The reading functions of `GraphStore`."""
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]: ...
 

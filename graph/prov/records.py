@@ -35,7 +35,7 @@ class _File:
 
 
 class RecordStatements:
-    """The statements about the records of one trace. `describe_files` first, as records refer to their files."""
+    """The statements about the records of one trace. Call `describe_files` first, because records refer to files."""
 
     def __init__(self, traced: TracedPairs, flows: Flows, *, forward: bool) -> None:
         self._traced = traced
@@ -49,11 +49,11 @@ class RecordStatements:
 
     @property
     def weakened(self) -> int:
-        """Derivations that close a circle, and are said as influences."""
+        """Return the number of derivations that close a circle and became influences."""
         return len(self._circular)
 
     def describe_files(self, statements: Statements) -> None:
-        """Say what files and datasets the records lie in; find the circles among the records."""
+        """State the files and datasets of the records, and find circles among the records."""
         known = _by_block(self._flows)
         for file in self._traced.files:
             key = (_plain(file.block.path), file.block.length, file.block.modified)
@@ -71,7 +71,7 @@ class RecordStatements:
         self._circular = frozenset((*first, *second) for first, second in on_circles(directed))
 
     def items(self) -> Iterator[Statement]:
-        """Every record, and what it derives from."""
+        """Yield each record and its derivations."""
         traced = self._traced
         yield from self._entities(traced.read_selected())
         yield from self._entities(traced.read_reached())
@@ -119,7 +119,6 @@ class RecordStatements:
 
 
 def _by_block(flows: Flows) -> Mapping[tuple[str, object, object], Node]:
-    """Partitions of the flows by path (without its scheme where it is local), length and time of their file."""
     found: dict[tuple[str, object, object], Node] = {}
     for node in flows.nodes.values():
         if node.kind is NodeKind.PARTITION:

@@ -18,7 +18,7 @@ About = Mapping[str, Any]
 
 
 class Statements:
-    """The statements of one bundle. Ids are node ids. `close` adds the derivations, once all are known; then `buffer` is in order."""
+    """The statements of one bundle, for node ids. `close` adds the derivations, and after it `buffer` is in order."""
 
     def __init__(self) -> None:
         self.buffer = StatementBuffer()
@@ -31,12 +31,12 @@ class Statements:
         self._specializations: list[tuple[str, str]] = []
 
     def entity(self, identifier: str, kind: str, label: str, about: About | None = None, *, types: Iterable[str] = ()) -> None:
-        """An entity of our type `kind`; `types` are further ones of PROV (`Plan`, `Collection`)."""
+        """State an entity of our type `kind`. `types` are additional types of PROV (`Plan`, `Collection`)."""
         if self._new("element", identifier):
             self._say(Kind.ENTITY, identifier, attributes=self._described(identifier, kind, label, about, types))
 
     def activity(self, identifier: str, kind: str, label: str, started: str | None, ended: str | None, about: About | None = None) -> None:
-        """An activity with its times, as far as known."""
+        """State an activity with its start and end time, if they are known."""
         if self._new("element", identifier):
             self._say(Kind.ACTIVITY, identifier, started, ended, attributes=self._described(identifier, kind, label, about))
 
@@ -50,18 +50,18 @@ class Statements:
         return own + tuple(attribute for attribute in self.imported.get(identifier, ()) if attribute not in own)
 
     def specializes(self, special: str, general: str) -> None:
-        """`special` is one aspect of `general`, such as a version of a dataset."""
+        """State that `special` is an aspect of `general`, like a version of a dataset."""
         if self._new("specializes", special, general):
             self._specializations.append((special, general))
             self._say(Kind.SPECIALIZATION, None, iri(special), iri(general))
 
     def member(self, collection: str, entity: str) -> None:
-        """`entity` belongs to `collection`."""
+        """State that `entity` belongs to `collection`."""
         if self._new("member", collection, entity):
             self._say(Kind.MEMBERSHIP, None, iri(collection), iri(entity))
 
     def generated(self, entity: str, activity: str, time: str | None) -> None:
-        """`activity` made `entity`. A second maker of the same entity is said to have influenced it."""
+        """State that `activity` made `entity`. For a second maker of the same entity, state an influence."""
         maker = self._generation.setdefault(entity, activity)
         if maker != activity:
             self._weaken(entity, activity)
@@ -69,7 +69,7 @@ class Statements:
             self._say(Kind.GENERATION, None, iri(entity), iri(activity), time)
 
     def used(self, activity: str, entity: str, *, inferred: bool = False) -> None:
-        """`activity` read `entity`, at a time within it that is not known. `inferred`: it was there when the activity began."""
+        """State that `activity` read `entity` at an unknown time. `inferred`: the entity existed when the activity began."""
         if self._new("used", activity, entity):
             attributes = _attributes({"inferred": inferred or None})
             self._say(Kind.USAGE, None, iri(activity), iri(entity), None, attributes=attributes)
@@ -80,37 +80,37 @@ class Statements:
             self._say(Kind.INVALIDATION, None, iri(entity), iri(activity), time)
 
     def derived(self, entity: str, source: str, activity: str | None, about: About | None = None) -> None:
-        """`entity` comes from `source`; `activity` is the run that made it so, where one alone did."""
+        """State that `entity` comes from `source`. `activity` is the run that made the derivation, if there was only one."""
         if entity != source:
             self._derivations.setdefault((entity, source), (activity, _attributes(about)))
 
     def informed(self, informed: str, informant: str, link: str) -> None:
-        """A run used what another made; `link` says how that is known (`implicit`, `explicit`)."""
+        """State that a run used the output of another run. `link` says how this is known (`implicit`, `explicit`)."""
         if informed != informant and self._new("informed", informed, informant):
             self._say(Kind.COMMUNICATION, None, iri(informed), iri(informant), attributes=_attributes({"link": link}))
 
     def started(self, activity: str, starter: str) -> None:
-        """`starter` set `activity` off, as a run its stages; by what, and when, is not said."""
+        """State that `starter` started `activity`, like a run its stages. The trigger and the time are unknown."""
         if activity != starter and self._new("started", activity, starter):
             self._say(Kind.START, None, iri(activity), None, iri(starter), None)
 
     def associated(self, activity: str, agent: str | None, plan: str | None) -> None:
-        """`agent` carried out `activity` following `plan` (a qualified association)."""
+        """State that `agent` carried out `activity` by `plan` (a qualified association)."""
         if (agent or plan) and self._new("associated", activity, agent or "", plan or ""):
             self._say(Kind.ASSOCIATION, None, iri(activity), agent and iri(agent), plan and iri(plan))
 
     def attributed(self, entity: str, agent: str, role: str | None = None) -> None:
-        """`agent` answers for `entity`, as an owner does."""
+        """State that `agent` is responsible for `entity`, like an owner."""
         if self._new("attributed", entity, agent):
             self._say(Kind.ATTRIBUTION, None, iri(entity), iri(agent), attributes=_attributes({"role": role}))
 
     def on_behalf_of(self, delegate: str, responsible: str) -> None:
-        """`delegate` acted for `responsible`."""
+        """State that `delegate` acted for `responsible`."""
         if delegate != responsible and self._new("delegated", delegate, responsible):
             self._say(Kind.DELEGATION, None, iri(delegate), iri(responsible), None)
 
     def influenced(self, influenced: str, by: str, kind: str | None = None, about: About | None = None) -> None:
-        """State that `by` had some part in `influenced`, without further knowledge; `kind` is a type of ours."""
+        """State that `by` influenced `influenced` in an unknown way. `kind` is a type of ours."""
         if influenced != by and self._new("influenced", influenced, by):
             typed: Attributes = ((TYPE, Name(term(kind))),) if kind else ()
             self._say(Kind.INFLUENCE, None, iri(influenced), iri(by), attributes=typed + _attributes(about))
@@ -141,7 +141,7 @@ class Statements:
 
 
 def described(kind: str, label: str, about: About | None = None, types: Iterable[str] = ()) -> Attributes:
-    """The attributes of an element: its types, what people call it, and what else is known."""
+    """Return the attributes of an element: its types, its label and its properties."""
     typed = ((TYPE, Name(term(kind))), *((TYPE, Name(PROV + name)) for name in types), (LABEL, label))
     return typed + _attributes(about)
 

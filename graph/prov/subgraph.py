@@ -28,7 +28,7 @@ _AGENTS = frozenset({NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.ACTOR})
 
 
 def describe_view(statements: Statements, nodes: Sequence[Node], edges: Sequence[Edge]) -> None:
-    """Say what the nodes are and what the edges between them mean. An edge may name a node that is not listed."""
+    """State the nodes of a view and the meaning of the edges between them. An edge may name a node that is not listed."""
     known = {node.id: node for node in nodes}
     for identifier in {end for edge in edges for end in (edge.src, edge.dst)} - known.keys():
         known[identifier] = node_or_bare(identifier, {})
@@ -39,7 +39,7 @@ def describe_view(statements: Statements, nodes: Sequence[Node], edges: Sequence
 
 
 def describe_links(statements: Statements, known: Mapping[str, Node], links: Iterable[VisibleEdge]) -> None:
-    """Say what the links of a view mean; `known` are its nodes, which are described already."""
+    """State the meaning of the links of a view. `known` are the nodes of the view."""
     for link in links:
         source, target = known[link.src], known[link.dst]
         about = {"weight": link.weight if link.weight > 1 else None, "via": link.via or None, "direct": None if link.direct else False}
@@ -47,7 +47,7 @@ def describe_links(statements: Statements, known: Mapping[str, Node], links: Ite
 
 
 def describe_within(statements: Statements, node: Node, containers: Sequence[Node]) -> None:
-    """Say what a node is, and where it stands: `containers` are innermost first."""
+    """State a node and its containers, innermost first."""
     if node.kind is NodeKind.RUN:
         describe_run(statements, node, containers)
     elif node.kind is NodeKind.PARTITION:
@@ -73,7 +73,6 @@ def _describe_edge(statements: Statements, edge: Edge, known: Mapping[str, Node]
 
 
 def _flow_of(source: Node, target: Node, *, direct: bool) -> EdgeKind | None:
-    """Return the kind of a link of a view, if there is a word for it."""
     if {source.kind, target.kind} == {NodeKind.COLUMN} or {source.kind, target.kind} <= _BLOCKS:
         return EdgeKind.DERIVES
     if not direct:
@@ -96,7 +95,7 @@ def _describe_flow(statements: Statements, kind: EdgeKind | None, source: Node, 
 
 
 def describe_containment(statements: Statements, container: Node, child: Node) -> None:
-    """Say that a container holds a child, in the word that PROV has for things of their kinds."""
+    """State that a container holds a child, with the relation that PROV has for their kinds."""
     if container.kind in _AGENTS:
         if child.kind in _AGENTS:
             statements.on_behalf_of(child.id, container.id)
@@ -125,7 +124,7 @@ def derivation_of(edge: Edge) -> dict[str, object]:
 
 
 def _activity(statements: Statements, node: Node) -> str:
-    """The node as it may act: for a job, all its runs together."""
+    """Return the node that acts in PROV: for a job, the activity of all its runs."""
     if node.kind is not NodeKind.JOB:
         return node.id
     # The parts of an id are encoded alike in every id. Interned, since each link of a job keeps one.

@@ -19,20 +19,19 @@ LABEL = f"{PROV}label"
 
 
 def iri(identifier: str) -> str:
-    """The IRI of a node id."""
     return NODE + identifier
 
 
 def term(name: str) -> str:
-    """A term of ours: a type as `hw:Version`, an attribute as `hw:rows`."""
+    """Return the IRI of our own term: a type like `hw:Version`, an attribute like `hw:rows`."""
     return TERM + name
 
 
 def instant(value: object) -> str | None:
-    """A point in time as PROV has it (xsd:dateTime), from a property of a node; None where there is none.
+    """Return a property of a node as xsd:dateTime, or None if the node has none.
 
     Raises:
-        ValueError: it is no ISO 8601 instant; the projector stores no other.
+        ValueError: the property is no instant in ISO 8601. The projector stores no such property.
     """
     if value is None:
         return None

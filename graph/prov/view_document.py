@@ -28,11 +28,11 @@ _HELD = frozenset({NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATO
 
 
 async def export_shown(graph: GraphStore, tenant: str, request: ViewRequest) -> Export:
-    """The whole view that a request asks for, of all pages.
+    """Export all pages of a requested view.
 
     Raises:
         NotFoundError: a node of the focus is not known.
-        InvalidQueryError: a level is not there.
+        InvalidQueryError: a level does not exist.
     """
     whole = replace(request, first=MAX_REACHED, edges=_EDGES, after=None)
     made = await view(graph, tenant, whole)
@@ -73,7 +73,7 @@ def _target(request: ViewRequest) -> str:
 
 
 def _asked(request: ViewRequest) -> Iterator[tuple[str, Any]]:
-    """The question, as attributes of the bundle."""
+    """Return the request as attributes of the bundle."""
     yield from (("focus", identifier) for identifier in request.focus)
     yield from (("direction", request.direction.value), ("depth", request.depth))
     yield from (("data", request.data.value), ("actors", request.actors.value))
@@ -85,7 +85,7 @@ def _asked(request: ViewRequest) -> Iterator[tuple[str, Any]]:
 
 
 def _mask_text(mask: Mask) -> str:
-    """A mask as it was asked for, without names: that of a hidden thing would tell what the document must not."""
+    """Describe a mask of the request without names, because the document must not reveal the names of hidden nodes."""
     if mask.by in _NAMING and not mask.negated:
         return f"{mask.by}: {len(mask.values)}"
     return f"{mask.by}{'!' if mask.negated else ''}={'|'.join(mask.values)}"

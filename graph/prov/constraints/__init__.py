@@ -19,7 +19,7 @@ __all__ = ["CONSTRAINTS", "Violation", "check", "require_valid"]
 
 
 def check(document: Document) -> list[Violation]:
-    """Everything that the document breaks, by line; nothing where it is valid."""
+    """Return all violations in the document, by line."""
     found: list[Violation] = []
     for bundle, statements in document.instances():
         normal = normalise(statements)
@@ -34,10 +34,10 @@ def check(document: Document) -> list[Violation]:
 
 
 def require_valid(document: Document) -> None:
-    """Refuse a document that breaks a constraint.
+    """Check a document.
 
     Raises:
-        InvalidProvenanceError: the first that it breaks.
+        InvalidProvenanceError: the document breaks a constraint. The error names the first one.
     """
     found = check(document)
     if found:

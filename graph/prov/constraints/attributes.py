@@ -14,7 +14,7 @@ DEFINED = ("label", "location", "role", "type", "value")
 
 
 def check_attributes(statements: Sequence[Statement]) -> Iterator[Violation]:
-    """Every attribute of the PROV namespace that PROV does not define."""
+    """Return the attributes in the PROV namespace that PROV-DM does not define."""
     for statement in statements:
         for name in dict.fromkeys(name for name, _ in statement.attributes):
             if name.startswith(PROV) and name.removeprefix(PROV) not in DEFINED:

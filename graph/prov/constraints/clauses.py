@@ -61,7 +61,7 @@ class Violation:
 
     @property
     def clause(self) -> str:
-        """The constraint, or the section of PROV-DM, as the Recommendation calls it."""
+        """The name of the constraint, or of the section of PROV-DM, in the Recommendation."""
         if self.constraint == ATTRIBUTES:
             return "PROV-DM 5.7.2 (attribute)"
         return f"Constraint {self.constraint} ({CONSTRAINTS[self.constraint]})"

@@ -50,7 +50,7 @@ class Fact:
 
 @dataclass(slots=True)
 class Normal:
-    """An instance in normal form. `facts` has the relations that were stated, and those inferred."""
+    """An instance in normal form. `facts` has the stated relations and the inferred ones."""
 
     facts: list[Fact] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
@@ -61,14 +61,12 @@ class Normal:
     _unknowns: int = 0
 
     def add(self, fact: Fact) -> None:
-        """Add a relation."""
         self.facts.append(fact)
         for term in (fact.id, *fact.args):
             if isinstance(term, int):
                 self._uses.setdefault(term, []).append(fact)
 
     def of(self, term: Term) -> Term:
-        """Return the present value of a term."""
         if not isinstance(term, int) or (known := self._values.get(term)) is None:
             return term
         way = [term]
@@ -79,12 +77,11 @@ class Normal:
         return known
 
     def unknown(self) -> int:
-        """Return a new unknown."""
         self._unknowns += 1
         return self._unknowns
 
     def unify(self, first: Term, second: Term) -> bool:
-        """Make two terms one; False where they cannot be."""
+        """Make two terms one. Return False if they have different values."""
         first, second = self.of(first), self.of(second)
         if first == second:
             return True
@@ -107,7 +104,7 @@ class Normal:
 
 
 def normalise(statements: Sequence[Statement]) -> Normal:
-    """The normal form; where statements cannot be merged, it says so among its violations and leaves them apart."""
+    """Return the normal form. Statements that cannot be merged stay separate and are violations."""
     normal = Normal()
     activities: dict[str, list[Fact]] = {}
     for statement in statements:
@@ -129,7 +126,6 @@ def normalise(statements: Sequence[Statement]) -> Normal:
 
 
 def _merge_changed(normal: Normal, activities: dict[str, list[Fact]]) -> None:
-    """Merge until nothing changes, and say nothing of what cannot be merged."""
     named: dict[tuple[Kind, Term], Fact] = {}
     influences: dict[Term, tuple[Term, Term]] = {}
     unique: dict[tuple[Kind, Term, Term], Fact] = {}
@@ -155,7 +151,7 @@ def _merge_changed(normal: Normal, activities: dict[str, list[Fact]]) -> None:
 
 
 def _time_of(normal: Normal, fact: Fact, activities: dict[str, list[Fact]]) -> tuple[Term, Term] | None:
-    """The time that an activity states of its start or end, and that of a start or end."""
+    """Return the start or end time that an activity states, and the time of the separate start or end statement."""
     if fact.kind not in (Kind.START, Kind.END):
         return None
     listed = activities.get(str(normal.of(fact.args[0])))
@@ -204,7 +200,6 @@ def _merge_keys(normal: Normal) -> None:
 
 
 def _merge(normal: Normal, facts: Sequence[Fact], constraint: int) -> None:
-    """Make facts with one identifier one."""
     for other in facts[1:]:
         for place, (first, second) in enumerate(zip(facts[0].args, other.args, strict=True)):
             if not normal.unify(first, second):

@@ -67,14 +67,13 @@ class _Order:
         return ("start", activity) if activity in self._started else None
 
     def _add(self, first: _Event | None, second: _Event | None, constraint: int) -> None:
-        """State an order, if both events are known to be."""
         if first is not None and second is not None and (first, second) not in self.reason:
             self.reason[first, second] = constraint
             self.following.setdefault(first, []).append(second)
 
 
 def check_order(statements: Sequence[Statement], normal: Normal) -> list[Violation]:
-    """The circles that hold a strict step, one violation for each such step."""
+    """Return a violation for each strict step in a circle of events."""
     order = _Order(statements, normal)
     component = components(order.following)
     broken = [step for step in order.strict if component.get(step[0], -1) == component.get(step[1], -2)]
@@ -93,7 +92,7 @@ def _violation(order: _Order, component: Mapping[_Event, int], first: _Event, se
 
 
 def _way(order: _Order, component: Mapping[_Event, int], start: _Event, end: _Event) -> list[tuple[_Event, _Event]]:
-    """A shortest way within the circle."""
+    """Return a shortest path within the circle."""
     came: dict[_Event, _Event] = {}
     waiting = deque([start])
     while waiting and end not in came:

@@ -39,7 +39,7 @@ _PROPERTIES = frozenset(
 
 
 def check_types(statements: Sequence[Statement], normal: Normal, bundles: Collection[str] = ()) -> Iterator[Violation]:
-    """Every violation of constraints 50 to 56. `bundles` are the names of the document's bundles, which are entities."""
+    """Return the violations of constraints 50 to 56. `bundles` are the names of the bundles, which are entities."""
     yield from _disjoint(statements, normal, bundles)
     yield from _unspecified(statements)
     yield from _overlaps(statements)
@@ -52,7 +52,7 @@ def check_types(statements: Sequence[Statement], normal: Normal, bundles: Collec
 
 
 def _disjoint(statements: Sequence[Statement], normal: Normal, bundles: Collection[str]) -> Iterator[Violation]:
-    """Constraint 55, by the types that 50 gives. An agent may be either."""
+    """Check constraint 55, by the types from constraint 50. An agent may also be an entity or an activity."""
     known: dict[Term, tuple[str, int, str]] = {}
     of_bundle = (_E, 0, "the bundle of that name")
     reported: set[Term] = set()
@@ -79,7 +79,7 @@ def _typed(statements: Sequence[Statement], normal: Normal) -> Iterator[tuple[Te
 
 
 def _unspecified(statements: Sequence[Statement]) -> Iterator[Violation]:
-    """Constraint 51."""
+    """Check constraint 51."""
     for statement in statements:
         if statement.kind is Kind.DERIVATION and statement.args[2] is None and (statement.args[3] or statement.args[4]):
             named = "generation" if statement.args[3] else "usage"
@@ -87,7 +87,7 @@ def _unspecified(statements: Sequence[Statement]) -> Iterator[Violation]:
 
 
 def _overlaps(statements: Sequence[Statement]) -> Iterator[Violation]:
-    """Constraints 53 and 54: an identifier is that of one relation, and of no object."""
+    """Check constraints 53 and 54: an identifier names one relation, and no object."""
     relations: dict[str, Statement] = {}
     for statement in statements:
         if statement.kind in _PROPERTIES and statement.id is not None:
@@ -101,7 +101,7 @@ def _overlaps(statements: Sequence[Statement]) -> Iterator[Violation]:
 
 
 def _empty_collections(statements: Sequence[Statement]) -> Iterator[Violation]:
-    """Constraint 56. A specialisation has the types of its general entity (inference 21)."""
+    """Check constraint 56. A specialisation has the types of its general entity (inference 21)."""
     empty = {s.id for s in statements if s.kind is Kind.ENTITY and (_TYPE, _EMPTY) in s.attributes}
     if not empty:
         return

@@ -1,4 +1,7 @@
-"""Documents of PROV, read: PROV-JSON and PROV-N by readers of ours, which know every statement's line; the others by the `prov` package."""
+"""Readers of PROV documents. Our readers of PROV-JSON and PROV-N know the line of each statement.
+
+The `prov` package reads other notations.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,11 @@ _PROVN = re.compile(r"document\b")
 
 
 def read(data: bytes, notation: ProvFormat | None = None) -> Document:
-    """The document; without a format, in the one that it looks like. Lines are known of PROV-JSON and PROV-N alone.
+    """Return the document. Without a format, recognise the notation. Only statements of PROV-JSON and PROV-N have lines.
 
     Raises:
-        InvalidProvenanceError: it is malformed.
-        MissingExtraError: the format is read by the `prov` package, which is not installed.
+        InvalidProvenanceError: the document is malformed.
+        MissingExtraError: the `prov` package reads this format, and is not installed.
     """
     text = text_of(data)
     if not text.strip():
@@ -40,10 +43,10 @@ def read(data: bytes, notation: ProvFormat | None = None) -> Document:
 
 
 def text_of(data: bytes) -> str:
-    """The text of a document.
+    """Decode the document.
 
     Raises:
-        InvalidProvenanceError: it is not UTF-8.
+        InvalidProvenanceError: the document is not UTF-8.
     """
     try:
         return data.decode("utf-8-sig")
@@ -53,10 +56,10 @@ def text_of(data: bytes) -> str:
 
 
 def looks_like(text: str) -> ProvFormat:
-    """The notation of a text, by how it begins.
+    """Return the notation of a text by its first characters.
 
     Raises:
-        InvalidProvenanceError: it begins like none.
+        InvalidProvenanceError: no notation begins like this.
     """
     start = text.lstrip()[:1]
     if start in ("{", "["):
@@ -76,7 +79,7 @@ def looks_like(text: str) -> ProvFormat:
 
 
 def _after_comments(text: str) -> int:
-    """The place behind blanks and comments of PROV-N. Each character is looked at once."""
+    """Return the place after blanks and comments of PROV-N. Each character is read once."""
     at = 0
     while True:
         before = at
@@ -92,10 +95,10 @@ def _after_comments(text: str) -> int:
 
 
 def as_json(text: str, notation: ProvFormat) -> str:
-    """PROV-JSON of a document in a notation that the `prov` package reads.
+    """Return a document as PROV-JSON. The `prov` package reads its notation.
 
     Raises:
-        InvalidProvenanceError: it is malformed; without a line, which that package does not say.
+        InvalidProvenanceError: the document is malformed. The error has no line, because the package does not report one.
         MissingExtraError: the package is not installed.
     """
     try:

@@ -22,10 +22,10 @@ _CLAUSE = "PROV-JSON 3"
 
 
 def read_json(text: str) -> Document:
-    """The document.
+    """Return the document.
 
     Raises:
-        InvalidProvenanceError: it is not JSON, or not PROV-JSON; says the line and the clause.
+        InvalidProvenanceError: the text is not JSON, or not PROV-JSON. The error has the line and the clause.
     """
     outline = _Outline(text)
     document = Document()
@@ -65,14 +65,17 @@ class _Outline:
         self._counted = (0, 1)
 
     def line(self, at: int) -> int:
-        """The line of a place, from 1."""
+        """Return the line of a place. The first line is 1."""
         known, line = self._counted
         line += self.text.count("\n", known, at) if at >= known else -self.text.count("\n", at, known)
         self._counted = (at, line)
         return line
 
     def members(self, what: str) -> Iterator[tuple[str, int]]:
-        """Keys of the object here, each with its line; `at` stands at its value, and whoever asks moves it behind that."""
+        """Yield the keys of the object at this place, with their lines.
+
+        `at` is then at the value, and the caller must move it behind the value.
+        """
         self._expect("{", f"{what} is no object")
         seen: set[str] = set()
         if self._skip_blank() == "}":
@@ -97,7 +100,7 @@ class _Outline:
             return
 
     def value(self) -> Any:
-        """The value here; `at` stands behind it then."""
+        """Return the value at this place, and move `at` behind it."""
         self._skip_blank()
         try:
             value, self.at = self._decoder.raw_decode(self.text, self.at)
@@ -110,7 +113,7 @@ class _Outline:
         return value
 
     def skip(self) -> None:
-        """Go behind the value here, which must be an object."""
+        """Move behind the object at this place."""
         depth, start = 0, self.at
         if self.text[start : start + 1] != "{":
             self._fail(start, "an object must stand here")
@@ -123,7 +126,7 @@ class _Outline:
         self._fail(start, "this does not end")
 
     def end(self) -> None:
-        """Nothing may follow."""
+        """Check that nothing follows."""
         if self._skip_blank():
             self._fail(self.at, "the document has ended before this")
 

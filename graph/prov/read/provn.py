@@ -15,10 +15,10 @@ _MOST_DIGITS = 4_000  # Python refuses longer integers
 
 
 def read_provn(text: str) -> Document:
-    """The document.
+    """Return the document.
 
     Raises:
-        InvalidProvenanceError: it is not PROV-N; says the line and the clause.
+        InvalidProvenanceError: the text is not PROV-N. The error has the line and the clause.
     """
     return _Parser(text).document()
 

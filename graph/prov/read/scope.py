@@ -29,14 +29,14 @@ _REALS = frozenset({f"{XSD}double", f"{XSD}float"})
 
 
 class Scope:
-    """The namespaces in force: those of the document, and in a bundle its own over them."""
+    """The namespaces at a place of a document. In a bundle, they are those of the bundle, then those of the document."""
 
     def __init__(self, declared: Mapping[str, str], outer: Scope | None = None) -> None:
         self._bases = dict(declared) if outer else {**_PREDECLARED, **declared}
         self._outer = outer  # not copied: a document may have many bundles and many prefixes
 
     def iri(self, name: str, line: int) -> str:
-        """The IRI of `prefix:local`, or of a local name in the default namespace.
+        """Return the IRI of `prefix:local`, or of a local name in the default namespace.
 
         Raises:
             InvalidProvenanceError: the prefix is not declared.
@@ -58,10 +58,10 @@ class Scope:
         return base + local
 
     def value(self, text: str, datatype: str, line: int) -> Value:
-        """A literal with a datatype, as a value of ours where there is one.
+        """Return the value of a literal with a datatype.
 
         Raises:
-            InvalidProvenanceError: the prefix of the datatype, or of the name that it is, is not declared; or the text is none of its.
+            InvalidProvenanceError: a prefix of the datatype or of the value is not declared, or the text is no value of the datatype.
         """
         iri = self.iri(datatype, line)
         if iri in _NAMES:
@@ -79,10 +79,10 @@ class Scope:
 
 
 def checked_time(text: str, line: int) -> str:
-    """The text, if it is an xsd:dateTime.
+    """Return the text.
 
     Raises:
-        InvalidProvenanceError: it is not.
+        InvalidProvenanceError: the text is no xsd:dateTime.
     """
     if len(text) > _LONGEST_TIME or not _DATE_TIME.fullmatch(text) or not _on_calendar(text):
         raise InvalidProvenanceError(
@@ -93,7 +93,7 @@ def checked_time(text: str, line: int) -> str:
 
 
 def _on_calendar(text: str) -> bool:
-    """Whether there is such a day and such a time of it. A year may be of any length; the day's end may be written 24:00:00."""
+    """Whether the day and the time exist. A year may have any length, and 24:00:00 is the end of a day."""
     day_part, _, clock = text.rpartition("T")
     year, month, day = (int(part) for part in day_part.removeprefix("-").rsplit("-", 2))
     hour, minute, second = (int(part) for part in (clock[:2], clock[3:5], clock[6:8]))
@@ -103,9 +103,9 @@ def _on_calendar(text: str) -> bool:
 
 
 def same_instant(first: str, second: str) -> bool:
-    """Whether two times (xsd:dateTime) are one instant, in whatever zone and to whatever fraction each is written.
+    """Whether two times (xsd:dateTime) are the same instant, in any zone and with any fraction of a second.
 
-    A time with a zone and one without are not: which instant the second is, nobody says.
+    A time with a zone is never the same as a time without a zone.
     """
     if first == second:
         return True
@@ -114,7 +114,7 @@ def same_instant(first: str, second: str) -> bool:
 
 
 def _instant(text: str) -> tuple[bool, Fraction] | None:
-    """Whether a time has a zone, and its seconds since the year 0; None where the text is no time."""
+    """Return whether a time has a zone, and its seconds since the year 0. Return None for a text that is no time."""
     found = _DATE_TIME.fullmatch(text)
     if found is None or not _on_calendar(text):
         return None

@@ -31,7 +31,7 @@ _MEANING = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class Token(NamedTuple):
-    """`kind`: name, quoted, text, integer, time, iri, language, mark or end."""
+    """A token of PROV-N. `kind` is name, quoted, text, integer, time, iri, language, mark or end."""
 
     kind: str
     text: str
@@ -39,10 +39,10 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The tokens of a text, the last of them `end`.
+    """Yield the tokens of a text, and `end` at last.
 
     Raises:
-        InvalidProvenanceError: a character begins no token.
+        InvalidProvenanceError: no token begins with a character of the text.
     """
     at, line = 0, 1
     while at < len(text):

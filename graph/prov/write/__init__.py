@@ -18,8 +18,6 @@ _CHUNK = 64 * 1024
 
 
 class ProvFormat(StrEnum):
-    """Notations of PROV."""
-
     JSON = "json"
     N = "n"
     XML = "xml"
@@ -45,7 +43,7 @@ NOTATIONS: Mapping[ProvFormat, _Notation] = {
 
 
 def write(items: Iterable[Item], notation: ProvFormat, namespaces: Mapping[str, str] = NAMESPACES) -> Iterator[bytes]:
-    """The document in UTF-8, in chunks of some 64 kB."""
+    """Yield the document in UTF-8, in chunks of about 64 kB."""
     waiting: list[str] = []
     size = 0
     for piece in NOTATIONS[notation].write(items, namespaces):

@@ -21,9 +21,9 @@ _ARGUMENTS = {
 
 
 def write_json(items: Iterable[Item], namespaces: Mapping[str, str], *, prefix_in_bundles: bool = True) -> Iterator[str]:
-    """The document, in pieces.
+    """Yield the document in pieces.
 
-    Some readers want the prefixes in each bundle once more. Without, a document of many bundles and many prefixes stays small.
+    Some readers need the prefixes in each bundle again. Without them, a document with many bundles and many prefixes stays small.
     """
     names = Names(namespaces)
     prefix = json.dumps({name: base for name, base in namespaces.items() if name not in {"prov", "xsd"}})

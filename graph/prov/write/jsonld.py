@@ -25,10 +25,10 @@ _NAMING = {"type", "role", "location"}
 
 
 def write_jsonld(items: Iterable[Item], namespaces: Mapping[str, str]) -> Iterator[str]:
-    """The document, in pieces.
+    """Yield the document in pieces.
 
     Raises:
-        UnsupportedError: a mention, for which the submission has no term.
+        UnsupportedError: the document has a mention, for which the submission has no term.
     """
     names = Names(namespaces)
     prefixes = json.dumps({name: base for name, base in namespaces.items() if name not in {"prov", "xsd"}})

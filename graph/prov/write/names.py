@@ -1,4 +1,4 @@
-"""IRIs as each notation writes them: with a prefix where a namespace fits, whole where none does."""
+"""IRIs in each notation: with a prefix if a namespace of the document fits, else the whole IRI."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Names:
         self._bases = Bases(self._prefixes)
 
     def compact(self, iri: str) -> str:
-        """`prefix:local`.
+        """Return an IRI as `prefix:local`.
 
         Raises:
             UnsupportedError: no namespace of the document fits.
@@ -32,11 +32,11 @@ class Names:
         return self._prefixes[base] + iri[len(base) :]
 
     def in_json(self, iri: str) -> str:
-        """The compact name as a JSON text."""
+        """Return the compact name as a JSON text."""
         return quoted(self.compact(iri))
 
     def in_provn(self, iri: str) -> str:
-        """The compact name with what PROV-N wants escaped."""
+        """Return the compact name with the escapes of PROV-N."""
         prefix, _, local = self.compact(iri).partition(":")
         escaped = _ESCAPED.sub(r"\\\g<0>", local)
         return f"{prefix}:{escaped[:-1]}\\." if escaped.endswith(".") else f"{prefix}:{escaped}"

@@ -15,7 +15,6 @@ _SPECIAL = re.compile(r'[\\"\n\r\t\b\f]')
 
 
 def write_provn(items: Iterable[Item], namespaces: Mapping[str, str]) -> Iterator[str]:
-    """The document, in pieces."""
     names = Names(namespaces)
     declared = "".join(f"  prefix {prefix} <{base}>\n" for prefix, base in namespaces.items() if prefix not in {"prov", "xsd"})
     yield f"document\n{declared}"

@@ -48,12 +48,10 @@ _PLAIN = {Kind.SPECIALIZATION: "specializationOf", Kind.ALTERNATE: "alternateOf"
 
 
 def write_turtle(items: Iterable[Item], namespaces: Mapping[str, str]) -> Iterator[str]:
-    """The document in Turtle, in pieces."""
     return _write(items, namespaces, graphs=False)
 
 
 def write_trig(items: Iterable[Item], namespaces: Mapping[str, str]) -> Iterator[str]:
-    """The document in TriG, in pieces."""
     return _write(items, namespaces, graphs=True)
 
 

@@ -1,4 +1,4 @@
-"""Text that comes later in a document than out of its source. A long text is kept in a temporary file."""
+"""Texts that come later in a document than in its source. A long text is in a temporary file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CHUNK = 256 * 1024
 
 
 class Spool:
-    """Append texts, then read them back in order, once."""
+    """A list of texts that is read once, in order."""
 
     def __init__(self) -> None:
         # Closed where it is read to its end or forgotten: a generator that is given up closes its spools by reference count.
@@ -20,12 +20,11 @@ class Spool:
         self.count = 0
 
     def add(self, text: str) -> None:
-        """Append one text."""
         self._file.write(text.encode())
         self.count += 1
 
     def drain(self) -> Iterator[str]:
-        """All that was appended, in chunks; the file is gone then."""
+        """Yield all texts in chunks. Afterwards, the temporary file is removed."""
         self._file.seek(0)
         # Decoded line by line in effect: a chunk ends where a text may not, so the bytes are cut at line ends.
         rest = b""

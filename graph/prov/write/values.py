@@ -10,7 +10,7 @@ _LONG = 2**63
 
 
 def lexical(value: Value) -> tuple[str, str | None, str | None]:
-    """Text, datatype (an IRI; None: a plain text) and language of a value that is no name."""
+    """Return the text, the datatype (an IRI, or None for a plain text) and the language of a value that is no name."""
     if isinstance(value, str):
         return value, None, None
     if isinstance(value, Literal):

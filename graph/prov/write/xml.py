@@ -22,7 +22,6 @@ _UNFIT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write_xml(items: Iterable[Item], namespaces: Mapping[str, str]) -> Iterator[str]:
-    """The document, in pieces."""
     names = Names(namespaces)
     declared = "".join(f" xmlns:{prefix}={quoteattr(base)}" for prefix, base in namespaces.items() if prefix)
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<prov:document{declared} xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">\n'
