@@ -70,7 +70,7 @@ class TriggerDriver:
         from headwater.backend.triggers.evaluator import Evaluator
         from headwater.backend.triggers.permissions import Permissions
         from headwater.backend.triggers.runner import Runner
-        from headwater.backend.triggers.turn import Pruning, take_turn
+        from headwater.backend.triggers.turn import Pruning, SourceLooks, take_turn
 
         settings = self._workspace.settings
         store = await asyncio.to_thread(open_store, settings)
@@ -78,7 +78,8 @@ class TriggerDriver:
         owners = Owners(ring_of(settings), People(settings.folder.people))
         permissions = Permissions(owners, Masks(settings.folder.masks))
         records = TenantRecords(self._workspace)
-        runner = Runner(store, Site(replace(self._workspace, graph=graph)), permissions)
+        site = Site(replace(self._workspace, graph=graph))
+        runner, looks = Runner(store, site, permissions), SourceLooks(site)
         evaluator = Evaluator(store, self._workspace.log, graph, records.of, permissions.refusal)
         pruning = Pruning(store, settings.trigger_days)
         try:
@@ -86,7 +87,7 @@ class TriggerDriver:
             while not self._stopping:
                 self._woken.clear()
                 try:
-                    did = await take_turn(store, evaluator, runner, pruning)
+                    did = await take_turn(store, evaluator, runner, pruning, looks)
                 except HeadwaterError as error:  # running actions continue
                     self.state = f"failed: {error}"
                     _log.warning("triggers wait: %s", error)

@@ -1,7 +1,8 @@
 """The triggers that a workflow's file declares. They are created, changed and removed with the workflow.
 
 A rule `night` of the workflow `news` becomes the trigger `news.night`. A rule that waits for a task's output becomes a condition on data.
-Files arrive in a source folder without an event, so a rule that waits for a source checks the folder at a fixed interval.
+Files arrive in a source folder without an event, so a rule that waits for a source looks at the folder at a fixed interval, and fires if
+there is something to read.
 """
 
 from __future__ import annotations
@@ -72,5 +73,5 @@ def _condition(rule: TriggerRule, workflow: Workflow) -> dict[str, Any]:
         return {"time": {"cron": rule.every, "zone": rule.zone}}
     channel = workflow.channels[str(rule.on)]
     if channel.name not in workflow.written:
-        return {"time": {"every": LOOK, "missed": "once"}}
+        return {"time": {"every": LOOK, "missed": "once", "source": channel.name}}
     return {"data": {"dataset": node_id(NodeKind.DATASET, *name_of_path(str(channel.path)))}}

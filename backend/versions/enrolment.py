@@ -17,16 +17,17 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from headwater.errors import ConfigurationError, NotFoundError, UnsupportedError
+from headwater.graph.files.table_folders import table_kind
 from headwater.graph.model import parse_id
 from headwater.graph.records import DataRoots
 from headwater.graph.records.atomic_files import write_durably
 from headwater.paths import path_of_dataset
 
 _FILE = "enrolled.json"
-_TABLES = {
-    "_delta_log": "a Delta table. Use VACUUM on it",
-    "metadata": "an Iceberg table. Use the procedure expire_snapshots on it",
-    ".hoodie": "a Hudi table. Use its cleaner on it",
+_CLEANERS = {
+    "Delta": "a Delta table. Use VACUUM on it",
+    "Iceberg": "an Iceberg table. Use the procedure expire_snapshots on it",
+    "Hudi": "a Hudi table. Use its cleaner on it",
 }
 
 
@@ -126,11 +127,6 @@ def check_folder(dataset: str, roots: DataRoots) -> str:
         raise UnsupportedError(
             f"A link leads to {path}, so its blocks are not dropped.", hint=f"The data lies in {os.path.realpath(path)}."
         )
-    for entry, what in _TABLES.items():
-        if Path(path, entry).is_dir() and (entry != "metadata" or _is_iceberg(Path(path, entry))):
-            raise UnsupportedError(f"{name} is {what}.", hint="Headwater drops blocks of plain folders only.")
+    if (kind := table_kind(Path(path))) is not None:
+        raise UnsupportedError(f"{name} is {_CLEANERS[kind]}.", hint="Headwater drops blocks of plain folders only.")
     return path
-
-
-def _is_iceberg(metadata: Path) -> bool:
-    return any(entry.name.endswith((".metadata.json", ".avro", "version-hint.text")) for entry in metadata.iterdir())

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from headwater.backend.rerun.shadow_lineage import MakeDelivery
+from headwater.backend.workflows.arrivals import SourceWatch
 from headwater.backend.workflows.checks import home_problems, is_below_root, with_real_paths
 from headwater.backend.workflows.ledger import Ledger, Run, RunState
 from headwater.backend.workflows.model import Production, Workflow, parse_workflow
@@ -159,6 +160,22 @@ class Workflows:
                 if result.state == RunState.FAILED:
                     break
         return results
+
+    def has_work(self, name: str, tasks: Sequence[str], watch: SourceWatch) -> bool:
+        """Whether a run of some tasks may have something to read: files arrived in a source, or a block is unread. Nothing is changed.
+
+        Raises:
+            NotFoundError: there is no such workflow.
+            HeadwaterError: a source cannot be read.
+        """
+        workflow = self.get(name)
+        chosen = [workflow.tasks[task] for task in tasks if task in workflow.tasks]
+        sources = dict.fromkeys(channel for task in chosen for channel in task.reads if channel not in workflow.written)
+        for channel in sources:
+            numbers = [block.sequence for block in self.ledger.block_numbers(name, channel)]
+            if watch.has_changes(workflow.channels[channel].path, self.ledger.files(name, channel, numbers)):
+                return True
+        return any(TaskRun.plan(workflow, task, self.ledger, starts_over=False) is not None for task in chosen)
 
     def status(self, name: str) -> list[TaskStatus]:
         """Return the state of each task. Runs that a crash interrupted are finished first, unless the workflow is running.

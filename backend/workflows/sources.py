@@ -62,10 +62,10 @@ def list_files(folder: Path) -> Iterator[tuple[str, FileState]]:
         InvalidInputError: an entry is a link or not a regular file, its name is not UTF-8, or Spark would treat it as a pattern.
     """
     for here, folders, files in os.walk(folder, onerror=_fail):
-        folders[:] = sorted(name for name in folders if not _is_hidden(name))
+        folders[:] = sorted(name for name in folders if not is_hidden(name))
         for name in sorted([*folders, *files]):
             path = Path(here) / name
-            if _is_hidden(name):
+            if is_hidden(name):
                 continue
             refuse_unreadable_name(str(path))
             if _PATTERN.search(name):
@@ -77,7 +77,7 @@ def list_files(folder: Path) -> Iterator[tuple[str, FileState]]:
                 raise InvalidInputError(f"{path} is a link or no file, so it cannot be part of a block.", hint="Copy the file there.")
 
 
-def _is_hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 

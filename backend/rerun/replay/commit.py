@@ -25,13 +25,13 @@ from headwater.backend.rerun.replay.kinds.kind import place_of
 from headwater.backend.rerun.replay.model import Commit, CommitState, CommittedFolder, FileStates, Replay, ReplayState
 from headwater.backend.rerun.replay.replayed_places import places_written
 from headwater.errors import HeadwaterError, NotFoundError, SourceChangedError, UnsupportedError
+from headwater.graph.files.table_folders import table_kind
 from headwater.graph.model import parse_id
 from headwater.graph.records.atomic_files import write_durably
 from headwater.spark_listener.shadow_paths import ShadowPaths
 
 FILE = "commit.json"
 KINDS = ("exclusive", "what-if", "refresh")  # kinds whose outputs are whole datasets that differ on purpose
-_TABLES = ("_delta_log", ".hoodie", "metadata")
 
 
 def output_states(datasets: list[str]) -> dict[str, FileStates]:
@@ -129,7 +129,7 @@ def check_places(replay: Replay) -> None:
 
 
 def _refuse_other_place(replay: Replay, dataset: str) -> None:
-    if dataset not in replay.before or any((Path(place_of(dataset)) / name).exists() for name in _TABLES):
+    if dataset not in replay.before or table_kind(Path(place_of(dataset))) is not None:
         raise UnsupportedError(
             f"{dataset} is no local folder of files, so a replay cannot take its place.",
             hint="Tables of Delta and Iceberg, object stores and HDFS can be replayed, and not committed.",

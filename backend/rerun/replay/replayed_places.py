@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 from headwater.errors import UnsupportedError
+from headwater.graph.files.table_folders import table_kind
 from headwater.graph.model import parse_id
 from headwater.graph.names import wholes
 from headwater.paths import name_of_path
 
 _DONE = "_SUCCESS"  # Spark's committers write this file into a finished folder
-_TABLES = ("_delta_log", ".hoodie", "metadata")  # folders that a table has next to its data
 
 
 def place_named(dataset: str, text: str | None) -> str:
@@ -61,7 +61,7 @@ def _has_partitions_only(folder: Path) -> bool:
         return False
     there = list(folder.iterdir())
     data = any(path.is_file() and not path.name.startswith(("_", ".")) for path in there)
-    return not data and any("=" in path.name for path in there if path.is_dir()) and not any(path.name in _TABLES for path in there)
+    return not data and any("=" in path.name for path in there if path.is_dir()) and table_kind(folder) is None
 
 
 def _in_both(one: str, other: str) -> str | None:

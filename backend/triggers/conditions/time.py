@@ -1,5 +1,6 @@
 """`time`: the instants of a cron expression in a time zone, or instants at a fixed interval.
 
+`source` names a channel of the workflow in the action. The trigger then fires only if files arrived there, or blocks are unread.
 `missed` decides about instants at which no service ran: `skip` them, fire `once` for the last of them, or fire for `all`.
 The package cronsim reads cron expressions with the rules of Debian's cron. An instant that a clock change leaves out runs right after the
 change, and an instant that occurs twice runs once.
@@ -32,7 +33,7 @@ MOST_AT_ONCE = 1_000  # limit of missed instants
 
 class Time:
     async def check(self, stated: Mapping[str, Any], known: NameLookup) -> Mapping[str, Any]:  # noqa: ARG002 - see the protocol
-        refuse_unknown(stated, ("cron", "every", "zone", "missed"), "time")
+        refuse_unknown(stated, ("cron", "every", "zone", "missed", "source"), "time")
         if ("cron" in stated) == ("every" in stated):
             raise InvalidInputError("time needs cron or every, and not both.", field="time", hint='For example {"every": "15m"}.')
         parts: dict[str, Any] = {"missed": choice_of(stated, "missed", MISSED, "time", "once")}
@@ -42,7 +43,9 @@ class Time:
             parts["every"] = parse_duration(stated["every"], "time.every")
             if parts["every"] < _LEAST:
                 raise InvalidInputError("The shortest distance is 1s.", field="time.every", hint="Write it as 1s or longer.")
-            return parts
+            return parts | ({"source": text_of(stated, "source", "time")} if stated.get("source") is not None else {})
+        if "source" in stated:
+            raise InvalidInputError("A source is looked at in fixed intervals.", field="time.source", hint="Give every, or leave it out.")
         parts |= {"cron": text_of(stated, "cron", "time"), "zone": str(stated.get("zone", "UTC"))}
         try:
             next(_instants(parts, 0.0, 0.0))
@@ -62,6 +65,8 @@ class Time:
         return None
 
     def describe(self, parts: Mapping[str, Any]) -> str:
+        if "source" in parts:
+            return f"when files arrive in {parts['source']}"
         return f"every {parts['every']:g} s" if "every" in parts else f"at {parts['cron']} ({parts['zone']})"
 
 

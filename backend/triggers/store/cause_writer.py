@@ -67,8 +67,8 @@ class CauseWriter:
         else:
             self.fire(trigger.id, fact.id, [fact])
 
-    def tick(self, identifier: str, member: int, due: float, now: float) -> None:
-        """Process a time condition that is due."""
+    def tick(self, identifier: str, member: int, due: float, now: float, *, is_idle: bool = False) -> None:
+        """Process a time condition that is due. If its trigger `is_idle`, only the clock moves on."""
         trigger = self._triggers.get(identifier)
         if trigger is None:
             return
@@ -78,6 +78,8 @@ class CauseWriter:
             self._connection.run(f"DELETE FROM trigger_clock {where}", id=identifier, member=member)
         else:
             self._connection.run(f"UPDATE trigger_clock SET due = :due {where}", due=instants.following, id=identifier, member=member)
+        if is_idle:
+            return
         if instants.skipped is not None:
             at = instants.skipped
             self.skip(

@@ -7,7 +7,7 @@ finds the same cause again is stopped by the unique key.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headwater.backend.triggers.model import Cause, Fact, Trigger
@@ -74,8 +74,11 @@ class Causes:
             raise InvalidInputError(f"The trigger {trigger.name} is {trigger.state}.", field="name", hint="Resume it first.")
         return cause_of(rows[0])
 
-    def tick(self) -> int:
-        """Fire the time conditions that are due. Returns the number of executions ordered."""
+    def tick(self, is_idle: Callable[[Trigger], bool] = lambda _: False) -> int:
+        """Fire the time conditions that are due. Returns the number of executions ordered.
+
+        `is_idle` decides whether a trigger that waits for a source has nothing to read. Then its instants pass without a cause.
+        """
         ordered = 0
         first = self.next_due()
         if first is None or first > self._database.clock() + _SKEW:
@@ -84,14 +87,22 @@ class Causes:
             now = connection.now()
         due = "FROM trigger_clock c JOIN trigger_definition d ON d.id = c.trigger_id WHERE c.due <= :now AND d.state = 'active'"
         for (tenant,) in self._database.ask(f"SELECT DISTINCT d.tenant {due}", now=now):
+            # The look at sources takes time, so it comes before the transaction.
+            waiting = self._database.ask(f"SELECT DISTINCT {TRIGGER} {due} AND d.tenant = :tenant", now=now, tenant=tenant)
+            idle = {one.id for one in map(trigger_of, waiting) if _has_source(one) and (self._has_execution(one) or is_idle(one))}
             with self._database.transaction() as connection:
                 lock_tenant(connection, tenant)
                 turn = CauseWriter(connection, tenant)
                 rows = connection.run(f"SELECT c.trigger_id, c.member, c.due {due} AND d.tenant = :tenant", now=now, tenant=tenant)
                 for trigger, member, since in rows:
-                    turn.tick(trigger, member, since, now)
+                    turn.tick(trigger, member, since, now, is_idle=trigger in idle)
                 ordered += turn.ordered
         return ordered
+
+    def _has_execution(self, trigger: Trigger) -> bool:
+        """Whether an execution of a trigger waits or runs, which reads what has arrived."""
+        query = "SELECT 1 FROM trigger_execution WHERE trigger_id = :id AND state IN ('waiting', 'running') LIMIT 1"
+        return bool(self._database.ask(query, id=trigger.id))
 
     def next_due(self) -> float | None:
         """Return the next instant of an active trigger. The instants of paused ones pass without effect."""
@@ -158,3 +169,7 @@ class Causes:
             id=trigger, before=before if before is not None else 1e18, first=first,
         )  # fmt: skip
         return [cause_of(row) for row in rows]
+
+
+def _has_source(trigger: Trigger) -> bool:
+    return any("source" in member.parts for member in trigger.definition.condition.members if member.kind == "time")

@@ -329,6 +329,23 @@ class StoreContract:
         expire()
         assert store.causes.tick() + TriggerStore(again()).causes.tick() == len(outcomes(store, trigger)) > 0
 
+    def test_a_trigger_with_nothing_to_read_in_its_source_passes_its_instants(
+        self, store: TriggerStore, expire: Callable[[], None]
+    ) -> None:
+        trigger = self.create(store, "t", Member("time", {"every": 20.0, "missed": "once", "source": "raw"}))
+        other = self.create(store, "other", Member("time", {"every": 20.0, "missed": "once"}))
+        expire()
+        before = store.causes.next_due()
+        assert store.causes.tick(lambda _: True) == len(outcomes(store, other)) == 1
+        assert outcomes(store, trigger) == {}
+        assert store.causes.next_due() != before
+        expire()
+        store.causes.tick(lambda _: False)
+        assert len(outcomes(store, trigger)) == 1
+        expire()
+        store.causes.tick(lambda _: False)
+        assert len(outcomes(store, trigger)) == 1, "the execution that waits reads what has arrived"
+
     def test_nothing_of_a_removed_trigger_stays(self, store: TriggerStore) -> None:
         trigger = self.create(store, "t", data(), Member("time", {"every": 20.0, "missed": "all"}), combination=Combination.ALL)
         record(store, Match(trigger.id, 0, fact("v1")))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.backend.triggers import workflow_rules
 from headwater.backend.triggers.owners import HOME
 from headwater.backend.triggers.workflow_rules import apply_rules, rule_problems
 from headwater.errors import InvalidInputError
@@ -107,3 +108,18 @@ async def test_a_rule_fires_for_the_block_of_a_program_of_plain_python(home: Tri
     assert entry.execution is not None
     assert (entry.execution.result, entry.execution.error) == ("ran second", None)
     assert lab.lines("two") == ["new new a"]
+
+
+async def test_a_rule_on_a_source_fires_only_when_there_is_something_to_read(
+    home: TriggeredHome, lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workflow_rules, "LOOK", "1s")
+    workflow = lab.workflows.apply(lab.write({**FLOW, "triggers": {"arrival": {"on": "raw"}}}))
+    await apply_rules(home.triggers, "default", workflow, HOME)
+    trigger = await home.triggers.get("default", "flow.arrival")
+    for number in (1, 2):
+        lab.add("raw", f"{number}.txt", f"line {number}")
+        await home.ended(trigger, number)
+    results = [entry.execution.result for entry in await home.ended(trigger, 2) if entry.execution is not None]
+    assert results == ["ran first", "ran first"]
+    assert lab.lines("one") == ["new line 1", "new line 2"]

@@ -27,7 +27,7 @@ from headwater.backend.rerun.replay.model import Replay
 
 action, file, name, when, number = sys.argv[1:]
 replay = Replay.model_validate_json(Path(file).read_text())
-owner = exchange if name == "_sync_below" else module
+owner = exchange if name == "sync_below" else module
 original, calls = getattr(owner, name), []
 
 def call(*arguments, **options):
@@ -43,8 +43,8 @@ setattr(owner, name, call)
 module.commit(replay, Path(file).parent, keep_days=1) if action == "commit" else module.undo(replay.id, Path(file).parent)
 """
 POINTS = [
-    ("_sync_below", "before", 1),
-    ("_sync_below", "after", 1),
+    ("sync_below", "before", 1),
+    ("sync_below", "after", 1),
     ("_save", "before", 1),
     ("_save", "after", 1),
     ("exchange_folders", "before", 1),
