@@ -8,5 +8,5 @@ Parquet            footers; excerpts (parts of large columns), pages, parquet_fi
 Avro               avro_blocks
 Delta              delta_log, delta_protocol, deletions, delta_rows
 Iceberg            iceberg_log, iceberg_snapshot
-tables of both     row_ids, table_cache, allowance (limits for metadata)
+tables of both     row_ids, table_cache, allowance (limits for metadata), table_folders (tables and plain folders)
 """

@@ -1,4 +1,4 @@
-"""Tells folders of tables, whose files belong together by their metadata, from plain folders of files."""
+"""Recognizes the folders of tables. Plain folders of files have no metadata next to them."""
 
 from __future__ import annotations
 
