@@ -72,3 +72,16 @@ test('a chosen view of a large lineage starts with 40 boxes, and says how many n
   await expect(page.getByText(/^The nearest 40 of \d/)).toBeVisible();
   expect(await boxes(page).count()).toBeLessThanOrEqual(40);
 });
+
+test('a drawing of 1,000 cards is a picture from far away, and elements from near', async ({ page }) => {
+  await page.goto(`/?dataset=${encodeURIComponent(hub)}&cards=1000&large=1`);
+  await graph(page).locator('canvas').waitFor();
+  await graph(page).getByRole('button', { name: 'Show the whole' }).click();
+  await expect(boxes(page)).toHaveCount(0);
+  await graph(page).getByRole('textbox', { name: 'Find in the graph' }).fill(nameOf(hub));
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('complementary', { name: `Details of ${nameOf(hub)}` })).toBeVisible();
+  await page.getByRole('button', { name: 'Close the details' }).click();
+  for (let step = 0; step < 4; step++) await graph(page).getByRole('button', { name: 'Zoom In' }).click();
+  await expect(page.getByRole('navigation', { name: 'Lineage as a list' }).getByRole('button')).not.toHaveCount(0);
+});

@@ -24,13 +24,13 @@ import { LinkPanel } from '../DetailPanel/LinkPanel';
 import { Box } from './Box';
 import { Card, type CardData } from './Card';
 import { type LinkData, makeEdges, makeNodes } from './elements';
-import { FarDrawing } from './FarDrawing';
 import { GraphTools } from './GraphTools';
 import { GraphTree } from './GraphTree';
 import { type GraphActions, GraphContext } from './graphContext';
 import { Legend } from './Legend';
 import styles from './LineageGraph.module.css';
 import { LinkLine } from './LinkLine';
+import { Picture } from './Picture';
 import { makePathStore, PathContext } from './pathHighlight';
 import { useGraphKeys } from './useGraphKeys';
 import { useWheelLevels } from './useWheelLevels';
@@ -64,6 +64,8 @@ const PANEL_HEIGHT = 420;
 const MAP_CARDS = 12;
 const NODE_TYPES = { card: Card, box: Box };
 const EDGE_TYPES = { link: LinkLine };
+/** The largest number of visible cards that are elements, in a drawing of more than `MAX_CARDS`. */
+const NEAR_CARDS = 80;
 const NO_STATE: GraphState = {};
 const NO_NODES: Node<CardData>[] = [];
 const NO_EDGES: Edge<LinkData>[] = [];
@@ -90,7 +92,7 @@ function Canvas(props: LineageGraphProps) {
   const store = useMemo(makePathStore, []);
   const [hovered, setHovered] = useState<string>();
   const actions = useActions(props, open, { facts, onHover: setHovered, onAnchor: setAnchor });
-  usePath(scene, hovered ?? state.selected, store.set);
+  useHighlight(scene, hovered ?? state.selected, store.set);
 
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLElement>(null);
@@ -153,12 +155,13 @@ interface DrawingProps {
 function Drawing({ scene, isLarge, viewport, actions: { onSelect, onHover } }: DrawingProps) {
   const nodes = useMemo(() => makeNodes(scene.cards), [scene]);
   const edges = useMemo(() => makeEdges(scene), [scene]);
+  const isPicture = scene.cards.length > MAX_CARDS;
   const isFar = useIsFar(scene);
   const { screenToFlowPosition } = useReactFlow();
   return (
     <ReactFlow
       nodes={isFar ? NO_NODES : nodes}
-      edges={isFar ? NO_EDGES : edges}
+      edges={isPicture ? NO_EDGES : edges}
       onPaneClick={({ clientX, clientY }) => {
         const card = isFar && cardAt(scene, screenToFlowPosition({ x: clientX, y: clientY }));
         if (card) onSelect(card.id);
@@ -180,7 +183,7 @@ function Drawing({ scene, isLarge, viewport, actions: { onSelect, onHover } }: D
       onEdgeMouseLeave={() => onHover(undefined)}
       disableKeyboardA11y
     >
-      {isFar && <FarDrawing scene={scene} />}
+      {isPicture && <Picture scene={scene} hasCards={isFar} />}
       {!isFar && scene.cards.length >= MAP_CARDS && <Overview isLarge={isLarge} />}
     </ReactFlow>
   );
@@ -194,7 +197,7 @@ function useIsFar({ cards }: Scene): boolean {
     const [right, bottom] = [left + width / zoom, top + height / zoom];
     const isVisible = (card: SceneCard) =>
       card.x < right && card.x + card.width > left && card.y < bottom && card.y + card.height > top;
-    return cards.filter(isVisible).length > MAX_CARDS;
+    return cards.filter(isVisible).length > NEAR_CARDS;
   });
 }
 
@@ -285,7 +288,11 @@ function withSelection({ selected: _, ...state }: GraphState, id: string | undef
 }
 
 /** Highlight the path through a card, a column or a link. */
-function usePath(scene: Scene, id: string | undefined, show: (path: ReadonlySet<string> | undefined) => void): void {
+function useHighlight(
+  scene: Scene,
+  id: string | undefined,
+  show: (path: ReadonlySet<string> | undefined) => void,
+): void {
   useEffect(() => {
     const { subject, link } = findSelection(scene, id);
     const direct = scene.links.filter(({ isIndirect }) => !isIndirect);

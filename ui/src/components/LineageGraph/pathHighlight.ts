@@ -32,3 +32,9 @@ export function usePathState(id: string): 'lit' | 'away' | '' {
   const store = useContext(PathContext);
   return useSyncExternalStore(store.subscribe, () => (store.current ? (store.current.has(id) ? 'lit' : 'away') : ''));
 }
+
+/** The highlighted path, for a picture of the full drawing. */
+export function usePath(): ReadonlySet<string> | undefined {
+  const store = useContext(PathContext);
+  return useSyncExternalStore(store.subscribe, () => store.current);
+}

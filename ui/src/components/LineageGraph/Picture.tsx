@@ -1,34 +1,45 @@
 import { useViewport } from '@xyflow/react';
 import { useEffect, useRef } from 'react';
 import type { Scene } from '../../graph/scene';
+import { isData } from '../../graph/types';
 import type { Viewport } from '../../graph/viewport';
 import { type Size, useSize } from '../../hooks/useCanvas';
 import { useGraph } from './graphContext';
 import styles from './LineageGraph.module.css';
+import { usePath } from './pathHighlight';
 
 /** Above this zoom, the titles of cards are readable. */
 const WORDS_ZOOM = 0.3;
 
-/** All cards and links as one picture, for drawings with more visible cards than a browser can handle as elements. */
-export function FarDrawing({ scene }: { scene: Scene }) {
+interface PictureProps {
+  scene: Scene;
+  /** Whether the cards are in the picture, too. Otherwise they are elements above it. */
+  hasCards: boolean;
+}
+
+/** The links of a large drawing as one picture, and its cards where more of them are visible than a browser can handle as elements. */
+export function Picture({ scene, hasCards }: PictureProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const viewport = useViewport();
   const size = useSize(canvas);
   const { selected } = useGraph();
+  const path = usePath();
   useEffect(() => {
     const context = canvas.current?.getContext('2d');
-    if (canvas.current && context) draw(context, scene, viewport, size, selected);
-  }, [scene, viewport, size, selected]);
-  return <canvas ref={canvas} className={styles.far} />;
+    if (context) draw(context, { scene, viewport, size, hasCards, selected, path });
+  }, [scene, viewport, size, hasCards, selected, path]);
+  return <canvas ref={canvas} className={styles.picture} />;
 }
 
-function draw(
-  context: CanvasRenderingContext2D,
-  scene: Scene,
-  viewport: Viewport,
-  size: Size,
-  selected?: string,
-): void {
+interface Content extends PictureProps {
+  viewport: Viewport;
+  size: Size;
+  selected: string | undefined;
+  path: ReadonlySet<string> | undefined;
+}
+
+function draw(context: CanvasRenderingContext2D, content: Content): void {
+  const { scene, viewport, size, hasCards, path } = content;
   const { canvas } = context;
   const ratio = devicePixelRatio;
   const [width, height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
@@ -39,18 +50,30 @@ function draw(
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, width, height);
   context.setTransform(zoom * ratio, 0, 0, zoom * ratio, x * ratio, y * ratio);
-  drawLinks(context, scene, style.borderTopColor, zoom);
+  context.lineWidth = 1 / zoom;
+  // Thousands of links would be one dark area from far away.
+  context.globalAlpha = Math.max(0.2, Math.min(1, 1.6 * zoom));
+  drawLinks(context, scene, style.borderTopColor);
+  context.globalAlpha = 1;
+  if (path) drawLinks(context, { ...scene, links: scene.links.filter(({ id }) => path.has(id)) }, style.outlineColor);
+  if (hasCards) drawCards(context, content, style);
+}
+
+function drawCards(context: CanvasRenderingContext2D, content: Content, style: CSSStyleDeclaration): void {
+  const { scene, viewport, size, selected, path } = content;
+  const { x, y, zoom } = viewport;
   const window = { left: -x / zoom, top: -y / zoom, right: (size.width - x) / zoom, bottom: (size.height - y) / zoom };
   context.font = `600 13px ${style.fontFamily}`;
   for (const card of scene.cards) {
     if (card.x > window.right || card.x + card.width < window.left) continue;
     if (card.y > window.bottom || card.y + card.height < window.top) continue;
+    const isMarked = card.id === selected || card.isFocus || path?.has(card.id);
     context.beginPath();
-    context.roundRect(card.x, card.y, card.width, card.height, 8);
-    context.fillStyle = card.id === selected || card.isFocus ? style.outlineColor : style.backgroundColor;
+    context.roundRect(card.x, card.y, card.width, card.height, isData(card) ? 8 : 20);
+    context.fillStyle = style.caretColor;
     context.fill();
-    context.lineWidth = 1 / zoom;
-    context.strokeStyle = style.borderTopColor;
+    context.lineWidth = (isMarked ? 2.5 : 1) / zoom;
+    context.strokeStyle = isMarked ? style.outlineColor : style.borderTopColor;
     context.stroke();
     if (zoom < WORDS_ZOOM) continue;
     context.fillStyle = style.color;
@@ -58,7 +81,7 @@ function draw(
   }
 }
 
-function drawLinks(context: CanvasRenderingContext2D, { cards, links }: Scene, colour: string, zoom: number): void {
+function drawLinks(context: CanvasRenderingContext2D, { cards, links }: Scene, colour: string): void {
   const byId = new Map(cards.map((card) => [card.id, card]));
   context.beginPath();
   for (const { srcCard, dstCard } of links) {
@@ -69,7 +92,6 @@ function drawLinks(context: CanvasRenderingContext2D, { cards, links }: Scene, c
     context.moveTo(left, from.y + 24);
     context.bezierCurveTo(middle, from.y + 24, middle, to.y + 24, right, to.y + 24);
   }
-  context.lineWidth = 1 / zoom;
   context.strokeStyle = colour;
   context.stroke();
 }
