@@ -5,7 +5,7 @@ export const MARGIN = { top: 50, bottom: 34, side: 16 } as const;
 export const MIN_ZOOM = 0.05;
 const [MIN_HEIGHT, MAX_HEIGHT] = [150, 520];
 /** Below this zoom, the canvas shows the surroundings of one card instead of the full drawing. */
-const READABLE_ZOOM = 0.7;
+export const READABLE_ZOOM = 0.7;
 const NEAR_ZOOM = 0.9;
 
 interface Size {

@@ -1,7 +1,7 @@
 import { useReactFlow } from '@xyflow/react';
 import { type RefObject, startTransition, useEffect, useRef, useState } from 'react';
 import type { PlacedBox } from '../graph/boxes';
-import { fitViewport, isReadable, keepInSight, keepPlace } from '../graph/viewport';
+import { fitViewport, isReadable, keepInSight, keepPlace, READABLE_ZOOM } from '../graph/viewport';
 
 const DURATION_MS = 180;
 /** Width of the content of a printed page in pixels: A4 with its margins. */
@@ -21,6 +21,8 @@ export interface Fit {
   showAll: () => void;
   /** Move the window until a card or the card of a column is in it. */
   showCard: (id: string) => Promise<unknown>;
+  /** Show a card at a readable size. */
+  goToCard: (id: string) => void;
 }
 
 /**
@@ -56,6 +58,13 @@ export function useFit(drawing: Drawing, { width, height }: Size, middle: Placed
   }, [drawing, width, height, setViewport]);
   return {
     showAll: () => setViewport(fitViewport(drawing, { width, height }), { duration: DURATION_MS }),
+    goToCard: (id) => {
+      const card = drawing.cards.find((each) => each.id === id);
+      if (!card) return;
+      const [canvas, now] = [{ width, height }, getViewport()];
+      const next = now.zoom < READABLE_ZOOM ? fitViewport(drawing, canvas, card) : keepInSight(now, card, canvas);
+      setViewport(next, { duration: DURATION_MS });
+    },
     showCard: async (id) => {
       const card = drawing.cards.find((each) => each.id === id);
       if (card) await setViewport(keepInSight(getViewport(), card, { width, height }), { duration: DURATION_MS });

@@ -133,13 +133,23 @@ function Find({ scene, onFind }: Pick<GraphToolsProps, 'scene' | 'onFind'>) {
   );
 }
 
-function findCards({ cards }: Scene, text: string): Pick<SceneCard, 'id' | 'title' | 'caption'>[] {
-  return cards.flatMap((card) => [
+type Match = Pick<SceneCard, 'id' | 'title' | 'caption'>;
+
+/** Cards and columns that contain a text. Names that are or begin with the text come first. */
+function findCards({ cards }: Scene, text: string): Match[] {
+  const matches = cards.flatMap((card): Match[] => [
     ...(card.name.toLowerCase().includes(text) || card.title.toLowerCase().includes(text) ? [card] : []),
     ...(card.content === 'operations' ? [] : card.lines)
       .filter((line) => line.text.toLowerCase().includes(text))
       .map((line) => ({ id: line.key, title: line.text, caption: `column of ${card.title}` })),
   ]);
+  return matches.sort((a, b) => rankOf(a, text) - rankOf(b, text));
+}
+
+function rankOf({ title }: Match, text: string): number {
+  const name = title.toLowerCase();
+  if (name === text) return 0;
+  return name.startsWith(text) ? 1 : 2;
 }
 
 const HOPS = [1, 2, 3, 5] as const;

@@ -100,7 +100,7 @@ function Canvas(props: LineageGraphProps) {
   const least = subject || link ? PANEL_HEIGHT : 0;
   const height = state.isLarge ? size.height : Math.max(canvasHeight(scene, size.width), least);
   const middle = findMiddle(scene, anchor ?? subject?.card ?? centre);
-  const { showAll, showCard } = useFit(scene, { width: size.width, height }, middle);
+  const { showAll, showCard, goToCard } = useFit(scene, { width: size.width, height }, middle);
   const close = () => onState(withSelection(state, undefined));
   useGraphKeys(frame, { scene, showAll, showCard, actions, state, onState });
   useWheelLevels(canvas, scene, actions);
@@ -129,7 +129,7 @@ function Canvas(props: LineageGraphProps) {
               onFit={showAll}
               onFind={(id) => {
                 onState(withSelection(state, id));
-                void showCard(id);
+                goToCard(id);
               }}
               onLeave={actions.onLeave}
             >

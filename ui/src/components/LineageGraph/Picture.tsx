@@ -62,11 +62,12 @@ function draw(context: CanvasRenderingContext2D, content: Content): void {
 function drawCards(context: CanvasRenderingContext2D, content: Content, style: CSSStyleDeclaration): void {
   const { scene, viewport, size, selected, path } = content;
   const { x, y, zoom } = viewport;
-  const window = { left: -x / zoom, top: -y / zoom, right: (size.width - x) / zoom, bottom: (size.height - y) / zoom };
+  const [left, top, right, bottom] = [-x / zoom, -y / zoom, (size.width - x) / zoom, (size.height - y) / zoom];
+  const visible = scene.cards.filter(
+    (card) => card.x < right && card.x + card.width > left && card.y < bottom && card.y + card.height > top,
+  );
   context.font = `600 13px ${style.fontFamily}`;
-  for (const card of scene.cards) {
-    if (card.x > window.right || card.x + card.width < window.left) continue;
-    if (card.y > window.bottom || card.y + card.height < window.top) continue;
+  for (const card of visible) {
     const isMarked = card.id === selected || card.isFocus || path?.has(card.id);
     context.beginPath();
     context.roundRect(card.x, card.y, card.width, card.height, isData(card) ? 8 : 20);
