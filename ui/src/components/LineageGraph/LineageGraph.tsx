@@ -1,8 +1,8 @@
 import '@xyflow/react/dist/style.css';
-import { type Edge, MiniMap, type Node, ReactFlow, ReactFlowProvider, useReactFlow, useStore } from '@xyflow/react';
+import { ReactFlowProvider } from '@xyflow/react';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import type { NodeKind, ViewInput } from '../../api/generated/graphql';
-import { type Depth, MAX_CARDS, type Side } from '../../graph/neighbourhood';
+import type { Depth, Side } from '../../graph/neighbourhood';
 import { pathOfEnds } from '../../graph/route';
 import {
   type Draft,
@@ -13,7 +13,7 @@ import {
   type SceneLink,
   type Subject,
 } from '../../graph/scene';
-import { canvasHeight, fitViewport, MIN_ZOOM, type Viewport } from '../../graph/viewport';
+import { canvasHeight, fitViewport } from '../../graph/viewport';
 import type { ViewChoice } from '../../graph/zoom';
 import { useFit, useSize } from '../../hooks/useCanvas';
 import { useFacts } from '../../hooks/useFacts';
@@ -21,16 +21,12 @@ import { type TraceLines, useScene } from '../../hooks/useScene';
 import type { GraphState } from '../../location/location';
 import { DetailPanel } from '../DetailPanel/DetailPanel';
 import { LinkPanel } from '../DetailPanel/LinkPanel';
-import { Box } from './Box';
-import { Card, type CardData } from './Card';
-import { type LinkData, makeEdges, makeNodes } from './elements';
+import { Drawing } from './Drawing';
 import { GraphTools } from './GraphTools';
 import { GraphTree } from './GraphTree';
 import { type GraphActions, GraphContext } from './graphContext';
 import { Legend } from './Legend';
 import styles from './LineageGraph.module.css';
-import { LinkLine } from './LinkLine';
-import { Picture } from './Picture';
 import { makePathStore, PathContext } from './pathHighlight';
 import { useGraphKeys } from './useGraphKeys';
 import { useWheelLevels } from './useWheelLevels';
@@ -60,15 +56,7 @@ export interface LineageGraphProps {
 }
 
 const PANEL_HEIGHT = 420;
-/** From this number of cards on, a small map shows the place of the window in the drawing. */
-const MAP_CARDS = 12;
-const NODE_TYPES = { card: Card, box: Box };
-const EDGE_TYPES = { link: LinkLine };
-/** The largest number of visible cards that are elements, in a drawing of more than `MAX_CARDS`. */
-const NEAR_CARDS = 80;
 const NO_STATE: GraphState = {};
-const NO_NODES: Node<CardData>[] = [];
-const NO_EDGES: Edge<LinkData>[] = [];
 
 /** A drawing of nodes and links, with the details of the selected node at its side. */
 export function LineageGraph(props: LineageGraphProps) {
@@ -129,7 +117,7 @@ function Canvas(props: LineageGraphProps) {
               onFit={showAll}
               onFind={(id) => {
                 onState(withSelection(state, id));
-                goToCard(id);
+                goToCard(findSubject(scene, id)?.card ?? id);
               }}
               onLeave={actions.onLeave}
             >
@@ -143,66 +131,6 @@ function Canvas(props: LineageGraphProps) {
       </GraphContext>
     </PathContext>
   );
-}
-
-interface DrawingProps {
-  scene: Scene;
-  isLarge: boolean;
-  viewport: Viewport;
-  actions: GraphActions;
-}
-
-function Drawing({ scene, isLarge, viewport, actions: { onSelect, onHover } }: DrawingProps) {
-  const nodes = useMemo(() => makeNodes(scene.cards), [scene]);
-  const edges = useMemo(() => makeEdges(scene), [scene]);
-  const isPicture = scene.cards.length > MAX_CARDS;
-  const isFar = useIsFar(scene);
-  const { screenToFlowPosition } = useReactFlow();
-  return (
-    <ReactFlow
-      nodes={isFar ? NO_NODES : nodes}
-      edges={isPicture ? NO_EDGES : edges}
-      onPaneClick={({ clientX, clientY }) => {
-        const card = isFar && cardAt(scene, screenToFlowPosition({ x: clientX, y: clientY }));
-        if (card) onSelect(card.id);
-      }}
-      nodeTypes={NODE_TYPES}
-      edgeTypes={EDGE_TYPES}
-      nodesDraggable={false}
-      nodesConnectable={false}
-      nodesFocusable={false}
-      edgesFocusable={false}
-      elementsSelectable={false}
-      zoomOnScroll={isLarge}
-      preventScrolling={isLarge}
-      onlyRenderVisibleElements
-      minZoom={MIN_ZOOM}
-      defaultViewport={viewport}
-      onEdgeClick={(_, { id }) => onSelect(id)}
-      onEdgeMouseEnter={(_, { id }) => onHover(id)}
-      onEdgeMouseLeave={() => onHover(undefined)}
-      disableKeyboardA11y
-    >
-      {isPicture && <Picture scene={scene} hasCards={isFar} />}
-      {!isFar && scene.cards.length >= MAP_CARDS && <Overview isLarge={isLarge} />}
-    </ReactFlow>
-  );
-}
-
-/** Whether more cards are visible than a browser can handle as elements. */
-function useIsFar({ cards }: Scene): boolean {
-  return useStore(({ transform: [x, y, zoom], width, height }) => {
-    if (cards.length <= MAX_CARDS) return false;
-    const [left, top] = [-x / zoom, -y / zoom];
-    const [right, bottom] = [left + width / zoom, top + height / zoom];
-    const isVisible = (card: SceneCard) =>
-      card.x < right && card.x + card.width > left && card.y < bottom && card.y + card.height > top;
-    return cards.filter(isVisible).length > NEAR_CARDS;
-  });
-}
-
-function cardAt({ cards }: Scene, { x, y }: { x: number; y: number }): SceneCard | undefined {
-  return cards.findLast((card) => x >= card.x && x <= card.x + card.width && y >= card.y && y <= card.y + card.height);
 }
 
 function findSelection(
@@ -230,20 +158,6 @@ interface DetailsProps extends Pick<LineageGraphProps, 'view' | 'trace'> {
 function Details({ scene, subject, link, view, trace, onEnter, onClose }: DetailsProps) {
   if (subject) return <DetailPanel key={subject.id} {...{ subject, scene, view, trace, onClose }} />;
   return link && <LinkPanel key={link.id} {...{ link, scene, view, onEnter, onClose }} />;
-}
-
-function Overview({ isLarge }: { isLarge: boolean }) {
-  return (
-    <MiniMap
-      className={styles.map ?? ''}
-      style={isLarge ? { width: 220, height: 140 } : { width: 132, height: 72 }}
-      pannable
-      zoomable
-      ariaLabel="Map of the drawing"
-      nodeClassName={({ type }) => (type === 'box' ? 'box' : 'card')}
-      nodeBorderRadius={8}
-    />
-  );
 }
 
 interface ActionInput extends Pick<GraphActions, 'facts' | 'onHover'> {
