@@ -8,7 +8,7 @@ left out. A backup that contains a link is refused, because a link would import 
     backup.json                list of its content, with the digest of each file
     graph-<tenant>.ndjson.gz   docs/reference/graph-file.md
     ingest.db, associations/   as in the home
-    triggers.db, workflows.db  as in the home, if it has them
+    triggers.db, workflows.db, evidence.db  as in the home, if it has them; without the private key of the evidence
     audit.jsonl, audit-*.jsonl as in the home
 """
 
@@ -119,6 +119,8 @@ def _require_own_log(settings: HomeSettings) -> None:
 
 
 def _copy_files(home: Home, folder: Path) -> None:
+    if home.evidence.exists():  # before the log: the log must have all entries of the evidence
+        _copy_database(home.evidence, folder / home.evidence.name)
     _copy_database(home.log, folder / _LOG)
     target = folder / _ASSOCIATIONS
     target.mkdir(mode=0o700)
@@ -170,7 +172,7 @@ def _bring_files(folder: Path, home: Home) -> None:
             shutil.copyfile(source, target)
             target.chmod(0o600)
     stated = json.loads((folder / _INDEX).read_text(encoding="utf-8")).get("files", ())  # backups of earlier releases have none
-    for database in (home.triggers, home.ledger, home.log):  # the log comes last: a home without a log can be restored again
+    for database in (home.triggers, home.ledger, home.evidence, home.log):  # the log comes last: a home without a log can be restored again
         if database == home.log or database.name in stated:
             draft = database.with_name(f".{database.name}.restoring")
             shutil.copyfile(folder / database.name, draft)

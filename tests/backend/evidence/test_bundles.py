@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import random
+import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -31,9 +33,13 @@ from headwater.backend.evidence.verify import (
     unpack,
     verify,
 )
+from headwater.backend.home.settings import load_settings
 from headwater.backend.ingest.log.model import Draft, EntryKind
 from headwater.backend.ingest.log.sqlite import SqliteLog
+from headwater.backend.operate.upkeep.backup import back_up, restore
+from headwater.backend.workspace import Workspace
 from headwater.errors import ConfigurationError, DamagedError, InvalidInputError, NotFoundError
+from tests.backend.events import body, run_event
 
 TENANT = "default"
 SUBJECT = Subject({"dataset": "out", "where": "true"}, {"a", "b"}, {"path": [{"run": "run:a"}, {"run": "run:b"}]}, b'{"entity": {}}')
@@ -288,3 +294,22 @@ def test_the_module_verifies_alone(evidence: Evidence, tmp_path: Path) -> None:
     for wrong in ("x", "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"):
         refused = subprocess.run([*command, wrong], capture_output=True, text=True, timeout=120, check=False)
         assert (refused.returncode, refused.stderr[:9]) == (1, "NOT VALID")
+
+
+async def test_a_restored_home_proves_earlier_checkpoints(tmp_path: Path) -> None:
+    home, restored = tmp_path / "home", tmp_path / "restored"
+    async with await Workspace.open(load_settings(home=home)) as workspace:
+        assert not workspace.events.submit(TENANT, body(run_event(1))).result().rejected
+        await workspace.settle()
+        with closing(Tree(workspace.home.evidence, TENANT)) as tree:
+            public = open_key(workspace.home.evidence_key, tree).public
+            earlier = make_checkpoint(tree, workspace.log, open_key(workspace.home.evidence_key, tree))[1]
+        await back_up(workspace, tmp_path / "backup")
+    assert not list((tmp_path / "backup").glob("*.pem"))
+    await restore(load_settings(home=restored), tmp_path / "backup")
+    shutil.copyfile(home / "evidence.pem", restored / "evidence.pem")
+    async with await Workspace.open(load_settings(home=restored)) as workspace:
+        with closing(Tree(workspace.home.evidence, TENANT)) as tree:
+            key = open_key(workspace.home.evidence_key, tree)
+            subject = Subject({}, {run_event(1)["run"]["runId"]}, {}, b"{}")
+            assert verify(make_bundle(tree, workspace.log, TENANT, key, subject, earlier), public).entries == 1
