@@ -79,6 +79,7 @@ async def test_a_collection_changes_no_trace_and_drops_nothing_unread(steps: lis
 
 
 @pytest.mark.torture
+@pytest.mark.timeout(3600)
 @settings(max_examples=220, deadline=None)
 @given(steps=STEPS, values=st.lists(st.integers(0, 9), min_size=3, max_size=3))
 async def test_a_collection_changes_no_trace_in_many_histories(steps: list[str], values: list[int]) -> None:
