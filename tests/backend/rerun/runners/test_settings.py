@@ -14,7 +14,7 @@ from headwater.backend.rerun.runners.spark_submit import SparkSubmit
 from headwater.errors import ConfigurationError
 
 _CLUSTER = '[[runner]]\nname = "cluster"\nkind = "spark-submit"\nmaster = "spark://host:7077"\n'
-_JOB = {"metadata": {"name": "lineage-program"}, "spec": {"template": {"spec": {"containers": [{"name": "program", "args": ["x"]}]}}}}
+JOB = {"metadata": {"name": "lineage-program"}, "spec": {"template": {"spec": {"containers": [{"name": "program", "args": ["x"]}]}}}}
 
 
 def _write(home: Path, text: str) -> Path:
@@ -88,7 +88,7 @@ def test_arguments_of_a_program_come_after_the_script(tmp_path: Path, argument: 
 
 def test_only_the_name_and_the_folder_of_a_job_differ_from_the_template(tmp_path: Path) -> None:
     template = tmp_path / "job.json"
-    template.write_text(json.dumps(_JOB))
+    template.write_text(json.dumps(JOB))
     job = KubernetesJob(template=template).job_for("b" * 32, Path("/home/replays/x/step-1"))
     assert job["metadata"]["name"] == f"lineage-program-{'b' * 32}"
     (container,) = job["spec"]["template"]["spec"]["containers"]
