@@ -232,7 +232,8 @@ test('a session with the scope manages triggers, and computes the report again w
   await expect(report).toContainText('31.07106', { timeout: 580_000 });
   expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
   await page.setViewportSize({ width: 420, height: 800 });
-  await page.getByRole('link', { name: 'report', exact: true }).click();
+  const path = page.getByRole('navigation', { name: 'Breadcrumb' });
+  await path.getByRole('link', { name: 'report', exact: true }).click();
   await page.getByRole('link', { name: 'Run again' }).click();
   await page.getByRole('radio', { name: 'What if' }).check();
   await page.getByRole('textbox', { name: 'Value' }).waitFor();
