@@ -22,6 +22,7 @@ app = typer.Typer(add_completion=False)
 
 _COLUMNS = ("dataset", "condition", "bad", "good", "precision", "recall")
 _MASKED = "(masked)"
+_MOST_LISTED = 50
 _LIMIT = 500_000
 _LIMIT_OF_SERVICE = 20_000  # the service lists no more records in one answer
 
@@ -73,6 +74,7 @@ async def _explain(
                 "No record was found behind rows that are wrong.", hint=f"headwater trace {dataset} --where … shows what is found, and why."
             )
         of_good = await _trace(answers, dataset, good or f"NOT coalesce(({bad}), false)", to, limit)
+    _check_columns(without, of_bad)
     rows: list[dict[str, Any]] = []
     for source in sorted({record.dataset for record in of_bad.records if record.grain is Grain.RECORD}):
         wrong = {_place(record): record for record in of_bad.records if _is_of(record, source)}
@@ -101,9 +103,19 @@ def _place(record: TracedRecord) -> tuple[str | None, int | None]:
     return record.file, record.row
 
 
+def _check_columns(without: Sequence[str], answer: TraceAnswer) -> None:
+    """Check that each column that is to be left out exists."""
+    columns = sorted({name for record in answer.records for name in record.values})
+    if unknown := [name for name in without if name.casefold() not in {column.casefold() for column in columns}]:
+        raise InvalidQueryError(
+            f"No source has a column {unknown[0]}.", field="without", hint=f"The columns are: {', '.join(columns[:_MOST_LISTED])}."
+        )
+
+
 def _values(record: TracedRecord, without: Sequence[str]) -> dict[str, Any]:
     """Return the values of a record, without the columns in `without` and the values that the caller may not see."""
-    return {name: value for name, value in record.values.items() if name not in without and value != _MASKED}
+    left_out = {name.casefold() for name in without}
+    return {name: value for name, value in record.values.items() if name.casefold() not in left_out and value != _MASKED}
 
 
 def _rows(source: str, search: Search) -> Sequence[dict[str, Any]]:

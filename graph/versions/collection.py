@@ -102,7 +102,7 @@ class ConsumerReasons:
         self._inferred = [consumer for consumer in everyone if consumer.is_inferred]
         self._unread: dict[int, list[str]] = {}
         for consumer in everyone:
-            for block in consumer.unread:
+            for block in consumer.unread if consumer.cursor is not None else ():
                 self._unread.setdefault(block.sequence, []).append(consumer.job)
 
     def of(self, block: Block) -> list[str]:
@@ -161,18 +161,17 @@ def _reasons(
     held: Mapping[str, str], running: Sequence[str],
 ) -> list[str]:  # fmt: skip
     of_block = known[block.sequence]
+    hold = [f"a legal hold covers it: {held[block.version]}"] if block.version in held else []
     if block.sequence >= since:
-        return ["a kept version needs it"]
+        return ["a kept version needs it", *hold]
     reasons = [of_block.unknown] if of_block.unknown else []
     base = known[since]
     if base.unknown:
         reasons.append(f"block {since}, which replaced it, was not captured by record")
     elif of_block.writes and max(write.ended for write in of_block.writes) > min(write.started for write in base.writes):
         reasons.append(f"it was written while block {since} replaced the dataset")
-    if block.version in held:
-        reasons.append(f"a legal hold covers it: {held[block.version]}")
     reasons += [f"the run {run} reads the dataset now" for run in running[:_SHOWN]]
-    return [*reasons, *consumers.of(block)]
+    return [*reasons, *hold, *consumers.of(block)]
 
 
 def list_block_files(records: AssociationStore, tenant: str, dataset: str, blocks: Sequence[Block]) -> Mapping[int, BlockFiles]:

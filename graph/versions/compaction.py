@@ -64,7 +64,7 @@ async def plan_compaction(graph: GraphStore, records: AssociationStore, tenant: 
 def find_consumer_reasons(consumers: Sequence[ConsumedInput]) -> list[str]:
     """Return why consumers forbid a compaction. A job that reads the whole dataset finds all records in the merged block as well."""
     others = [one for one in consumers if not _reads_all(one)]
-    waiting = [one for one in others if one.unread]
+    waiting = [one for one in others if one.unread and one.cursor is not None]
     unknown = [one.job for one in others if one.cursor is None]
     reasons = []
     if waiting:

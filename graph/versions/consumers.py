@@ -172,7 +172,8 @@ class _History:
 
 def _consumer(job: str, readings: Sequence[_Reading], blocks: Sequence[Block]) -> ConsumedInput:
     if not readings:
-        return ConsumedInput(job, None, ConsumptionMode.UNKNOWN, None, is_inferred=False, unread=())
+        every = tuple(block for block in blocks if not block.merges)
+        return ConsumedInput(job, None, ConsumptionMode.UNKNOWN, None, is_inferred=False, unread=every)
     furthest = max(readings, key=lambda reading: reading.last)
     own = {reading.run for reading in readings}
     unread = tuple(block for block in blocks[furthest.last :] if block.run not in own and not block.merges)

@@ -24,7 +24,7 @@ from headwater.backend.triggers.actions.action import PARENT, Order, Site
 from headwater.backend.triggers.conditions import NameLookup
 from headwater.backend.triggers.conditions.condition import refuse_unknown, text_of
 from headwater.backend.triggers.model import FactKind
-from headwater.errors import NotFoundError, UnsupportedError
+from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graph.access.scopes import Scope
 from headwater.graph.model import EdgeKind, NodeKind, node_id
 from headwater.graph.stores import Direction, GraphStore
@@ -51,7 +51,7 @@ class Run:
         return frozenset({Scope.REPLAY})
 
     def is_possible(self, parts: Mapping[str, Any], site: Site) -> bool:
-        return _find(site.workspace.registry, parts) is not None
+        return bool(_candidates(site.workspace.registry, parts))
 
     async def run(self, parts: Mapping[str, Any], order: Order, site: Site) -> str:
         invocation = _invocation(_program(site.workspace.registry, parts))
@@ -98,24 +98,30 @@ def _run(invocation: Invocation, log: Path, variables: Mapping[str, str], runner
     return run_program(invocation, None, log, capturing=variables, runner=runner)
 
 
-def _find(registry: Registry, parts: Mapping[str, Any]) -> Program | None:
-    """Find the program of a job. The operator's registration comes before the latest program that a run registered."""
+def _candidates(registry: Registry, parts: Mapping[str, Any]) -> list[Program]:
+    """Return the program that the operator registered for a job, else the programs that runs of the job registered, the latest last."""
     if (program := registry.program("", parts["namespace"], parts["job"])) is not None:
-        return program
+        return [program]
     known = [(at, one) for one, at in registry.programs() if (one.namespace, one.job) == (parts["namespace"], parts["job"])]
-    return max(known, key=lambda pair: pair[0])[1] if known else None
+    return [program for _, program in sorted(known, key=lambda pair: pair[0])]
 
 
 def _program(registry: Registry, parts: Mapping[str, Any]) -> Program:
-    program = _find(registry, parts)
-    if program is None:
+    """Return the program of a job. If several scripts ran under the name of the job, none is chosen."""
+    programs = _candidates(registry, parts)
+    if not programs:
         names = sorted({one.job for one, _ in registry.programs() if one.namespace == parts["namespace"]})
         known = f"Registered are {', '.join(names[:5])}. " if names else ""
         raise NotFoundError(
             f"No program is registered for the job {parts['job']} (namespace {parts['namespace']}) on this home.",
             hint=f"{known}Run it once with `headwater run`, or register it: headwater jobs register {parts['job']} SCRIPT.",
         )
-    return program
+    if len(scripts := sorted({program.script for program in programs})) > 1:
+        raise InvalidQueryError(
+            f"Several programs ran as the job {parts['job']}: {', '.join(scripts[:5])}.",
+            hint=f"Give each program an `appName`, or choose one: headwater jobs register {parts['job']} SCRIPT.",
+        )
+    return programs[-1]
 
 
 def _invocation(program: Program) -> Invocation:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from random import sample
 
 from headwater.backend.triggers.model import Cause, Execution, ExecutionState, Trigger
-from headwater.backend.triggers.store.database import Database
+from headwater.backend.triggers.store.database import Connection, Database
 from headwater.backend.triggers.store.rows import CAUSE, EXECUTION, TRIGGER, cause_of, execution_of, lock_tenant, trigger_of
 
 LEASE = 15.0  # seconds
@@ -114,13 +114,7 @@ class Executions:
         A process that lost its lease but finished the action replaces the state `interrupted`.
         """
         with self._database.transaction() as connection:
-            rows = connection.run(
-                "UPDATE trigger_execution SET state = :state, ended = :now, error = :error, result = :result, lease = NULL"
-                " WHERE id = :id AND holder = :holder AND attempt = :attempt AND state IN ('running', 'interrupted') RETURNING 1",
-                state=str(state),
-                now=connection.now(), error=error, result=result, id=execution.id, holder=holder, attempt=execution.attempt,
-            )  # fmt: skip
-        return bool(rows)
+            return _finish(connection, execution, holder, state, error, result)
 
     def postpone(self, execution: Execution, holder: str, seconds: float, error: str | None = None) -> None:
         """Let an execution wait for another attempt."""
@@ -132,13 +126,13 @@ class Executions:
             )  # fmt: skip
 
     def drop(self, claim: Claim, holder: str, reason: str) -> None:
-        """End an execution that must not start, and mark its cause as skipped."""
-        self.finish(claim.execution, holder, ExecutionState.FAILED, error=reason)
+        """End an execution that must not start, and mark its cause as skipped, in one transaction."""
         with self._database.transaction() as connection:
-            connection.run(
-                "UPDATE trigger_cause SET outcome = 'skipped', reason = :reason WHERE trigger_id = :trigger AND cause = :cause",
-                reason=reason, trigger=claim.trigger.id, cause=claim.cause.id,
-            )  # fmt: skip
+            if _finish(connection, claim.execution, holder, ExecutionState.FAILED, reason, None):
+                connection.run(
+                    "UPDATE trigger_cause SET outcome = 'skipped', reason = :reason WHERE trigger_id = :trigger AND cause = :cause",
+                    reason=reason, trigger=claim.trigger.id, cause=claim.cause.id,
+                )  # fmt: skip
 
     def get(self, tenant: str, identifier: str) -> Execution | None:
         rows = self._database.ask(
@@ -165,3 +159,16 @@ class Executions:
             )  # fmt: skip
             found |= {identifier: int(depth) for identifier, depth in rows}
         return found
+
+
+def _finish(
+    connection: Connection, execution: Execution, holder: str, state: ExecutionState, error: str | None, result: str | None
+) -> bool:
+    """Record the end of an attempt within a transaction. Return False if another process has the execution by now."""
+    rows = connection.run(
+        "UPDATE trigger_execution SET state = :state, ended = :now, error = :error, result = :result, lease = NULL"
+        " WHERE id = :id AND holder = :holder AND attempt = :attempt AND state IN ('running', 'interrupted') RETURNING 1",
+        state=str(state),
+        now=connection.now(), error=error, result=result, id=execution.id, holder=holder, attempt=execution.attempt,
+    )  # fmt: skip
+    return bool(rows)

@@ -38,7 +38,7 @@ def test_a_condition_on_the_source_is_found(home: Path) -> None:
 
 
 def test_a_column_may_be_left_out(home: Path) -> None:
-    result = _run(home, "--bad", "carrier = 'Y'", "--without", "carrier")
+    result = _run(home, "--bad", "carrier = 'Y'", "--without", "CARRIER")
     assert all("carrier" not in found["condition"] for found in json.loads(result.stdout))
 
 
@@ -64,3 +64,8 @@ def test_if_no_row_is_right_nothing_is_compared(home: Path) -> None:
 def test_a_missing_column_is_refused(home: Path) -> None:
     result = _run(home, "--bad", "wind > 3")
     assert "wind, which is no column" in str(result.exception)
+
+
+def test_a_column_to_leave_out_that_does_not_exist_is_refused(home: Path) -> None:
+    result = _run(home, "--bad", "carrier = 'Y'", "--without", "carier")
+    assert "No source has a column carier" in str(result.exception)
