@@ -1,7 +1,8 @@
 """Searches for a restricted caller: in the caller's namespaces, and among owners, tags and terms that describe something visible.
 
 The store finds only nodes of permitted namespaces, so hits, their number and their facets count nothing else. Owners, tags and terms have
-no namespace. A search of their own finds them, and each is checked.
+no namespace. A search of their own finds them, and each is checked. Runs are left out: a run may belong to jobs of several namespaces, and
+the index knows only one of them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from headwater.graph.stores.protocol import GraphStore
 
 _MOST_DESCRIBING = 300  # owners, tags and terms that are checked
 _RANKED = 3_000  # hits in namespaces that are put in order with these
-_OF_NO_NAMESPACE = frozenset({NodeKind.TYPE, NodeKind.ACTOR, NodeKind.DATA})
+_LEFT_OUT = frozenset({NodeKind.TYPE, NodeKind.ACTOR, NodeKind.DATA, NodeKind.RUN})  # nothing says in which namespaces they may be seen
 
 
 class Searches:
@@ -30,8 +31,8 @@ class Searches:
         self._visible = visible
 
     async def find(self, request: SearchRequest, first: int, after: str | None) -> Found:
-        """Return a page. The kinds without a namespace are left out: nothing says who may see them."""
-        kinds = [kind for kind in request.kinds or SEARCHED if kind not in _OF_NO_NAMESPACE]
+        """Return a page."""
+        kinds = [kind for kind in request.kinds or SEARCHED if kind not in _LEFT_OUT]
         describing = tuple(kind for kind in kinds if kind in DESCRIBING)
         inside = tuple(kind for kind in kinds if kind not in DESCRIBING)
         by_words = bool(request.text.strip())
@@ -47,8 +48,7 @@ class Searches:
         permitted = sorted({
             *await self._visible.namespaces(NodeKind.PLATFORM), *await self._visible.namespaces(NodeKind.SYSTEM),
         })  # fmt: skip
-        kinds = request.kinds if request.text.strip() else tuple(kind for kind in request.kinds if kind is not NodeKind.RUN)
-        return await self._store.find(self._tenant, replace(request, kinds=kinds), first=first, after=after, permitted=permitted)
+        return await self._store.find(self._tenant, request, first=first, after=after, permitted=permitted)
 
     async def _describing(self, request: SearchRequest) -> Found:
         """Return all visible owners, tags and terms that a request finds."""
