@@ -14,6 +14,7 @@ from headwater.backend.cli.answers import Answers, open_answers
 from headwater.backend.cli.display_names import dataset_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
+from headwater.backend.questions.masked_answers import SHOWN
 from headwater.errors import InvalidQueryError
 from headwater.graph.culprits.explanations import Search, explain
 from headwater.graph.trace import Grain, TraceAnswer, TracedRecord, TraceRequest
@@ -21,7 +22,6 @@ from headwater.graph.trace import Grain, TraceAnswer, TracedRecord, TraceRequest
 app = typer.Typer(add_completion=False)
 
 _COLUMNS = ("dataset", "condition", "bad", "good", "precision", "recall")
-_MASKED = "(masked)"
 _MOST_LISTED = 50
 _LIMIT = 500_000
 _LIMIT_OF_SERVICE = 20_000  # the service lists no more records in one answer
@@ -115,7 +115,7 @@ def _check_columns(without: Sequence[str], answer: TraceAnswer) -> None:
 def _values(record: TracedRecord, without: Sequence[str]) -> dict[str, Any]:
     """Return the values of a record, without the columns in `without` and the values that the caller may not see."""
     left_out = {name.casefold() for name in without}
-    return {name: value for name, value in record.values.items() if name.casefold() not in left_out and value != _MASKED}
+    return {name: value for name, value in record.values.items() if name.casefold() not in left_out and value != SHOWN}
 
 
 def _rows(source: str, search: Search) -> Sequence[dict[str, Any]]:

@@ -28,6 +28,7 @@ _RUNS = """query ($job: ID!, $first: Int!, $after: String) {
     nodes { id name properties } pageInfo { hasNextPage endCursor } } }"""
 _MOST_JOBS = 100
 _PAGE = 200
+_MOST_PAGES = 50
 _MOST_NODES = 20_000
 Metrics = Mapping[str, float]
 
@@ -78,6 +79,8 @@ async def _runs_of(answers: Answers, name: str, count: int) -> list[tuple[Node, 
     """
     node = await answers.find(name, NodeKind.JOB, NodeKind.PIPELINE, NodeKind.RUN)
     if node.kind is NodeKind.RUN:
+        if node.properties.get("state") != "COMPLETE":
+            raise InvalidQueryError(f"{node.id} is not complete.", hint="Only complete runs can be compared.")
         containers = (await answers.graph.ancestors(answers.tenant, [node.id])).get(node.id, [])
         job = next((container for container in containers if container.kind is NodeKind.JOB), None)
         if job is None:
@@ -101,16 +104,16 @@ async def _latest_runs(answers: Answers, job: str, count: int, until: str | None
     found: list[Node] = []
     after: str | None = None
     is_reached = until is None
-    while len(found) < count:
+    for _ in range(_MOST_PAGES):
         page = (await answers.ask(_RUNS, job=job, first=_PAGE, after=after))["runs"]
         for node in page["nodes"]:
             is_reached = is_reached or node["id"] == until
             if is_reached:
                 found.append(Node(node["id"], NodeKind.RUN, node["name"], node["properties"]))
         after = page["pageInfo"]["endCursor"]
-        if not page["pageInfo"]["hasNextPage"]:
-            break
-    return found[:count]
+        if len(found) >= count or not page["pageInfo"]["hasNextPage"]:
+            return found[:count]
+    raise InvalidQueryError(f"{until} is older than the last {_MOST_PAGES * _PAGE:,} runs of its job.", hint="Name a later run.")
 
 
 async def _metrics(answers: Answers, runs: Sequence[Node]) -> dict[str, Metrics]:

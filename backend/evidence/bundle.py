@@ -19,6 +19,7 @@ from headwater.backend.evidence.verify import (
     EARLIER,
     FORMAT,
     KEYS,
+    MOST_BYTES,
     STATEMENT,
     STATEMENT_NOTE,
     TRACE,
@@ -68,7 +69,7 @@ def make_bundle(tree: Tree, log: IngestLog, tenant: str, key: SigningKey, subjec
     members["provenance.json"] = subject.provenance
     if earlier is not None:
         members |= _growth(tree, key, checkpoint, earlier)
-    leaves = list(tree.leaves_of(subject.runs))
+    leaves = list(tree.leaves_of(subject.runs, checkpoint.size))
     if len(leaves) > _MOST_ENTRIES:
         raise InvalidInputError(f"The runs of this answer have {len(leaves):,} entries in the log.", hint="Ask about fewer records.")
     if missing := sorted(set(subject.runs) - {json.loads(leaf.leaf)["run"] for leaf in leaves}):
@@ -85,7 +86,10 @@ def make_bundle(tree: Tree, log: IngestLog, tenant: str, key: SigningKey, subjec
     )
     members[STATEMENT] = statement
     members[STATEMENT_NOTE] = key.sign(statement_note(sha256(statement).hexdigest())).encode()
-    return pack(members)
+    bundle = pack(members)
+    if len(bundle) > MOST_BYTES:
+        raise InvalidInputError(f"The bundle would have {len(bundle):,} bytes, more than {MOST_BYTES:,}.", hint="Ask about fewer records.")
+    return bundle
 
 
 def _keys(tree: Tree) -> bytes:

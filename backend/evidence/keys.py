@@ -9,6 +9,7 @@ import base64
 import os
 import re
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,35 +58,55 @@ def open_key(path: Path, tree: Tree, name: str | None = None) -> SigningKey:
         ConfigurationError: `name` is invalid, or is not the name of the existing key.
         DamagedError: the file is damaged, or its key is not the last key of the evidence.
     """
+    if not path.exists():
+        _make_first(path, tree, name)
+    with tree.transaction():
+        return _load(path, tree, name)
+
+
+def _load(path: Path, tree: Tree, name: str | None) -> SigningKey:
+    """Read the key within a transaction, so that no other process replaces it meanwhile."""
     keys = tree.public_keys()
-    if not path.exists() and not keys:
-        key = SigningKey(_check_name(name or f"headwater/{secrets.token_hex(4)}"), Ed25519PrivateKey.generate())
-        _write(path, key.private)
-        tree.add_key(key.public.text, None, now())
-        return key
     if not keys:
         raise DamagedError(f"{path} belongs to evidence that is missing.", hint="Restore evidence.db from a backup.")
     public = PublicKey.parse(keys[-1][0])
-    if name is not None and name != public.name:
+    if name and name != public.name:
         raise ConfigurationError(f"The evidence of this home has the name {public.name}.", hint="The name cannot be changed.")
-    key, waiting = SigningKey(public.name, _read(path)), _waiting(path)
-    if key.public != public and waiting.exists():  # a rotation was interrupted before its last step
-        key = SigningKey(public.name, _read(waiting))
-        if key.public == public:
-            waiting.replace(path)
+    _complete(path, public)
+    key = SigningKey(public.name, _read(path))
     if key.public != public:
         raise DamagedError(f"{path} is not the key {public.text}.", hint="Restore the key file and evidence.db from the same backup.")
     return key
 
 
 def rotate(path: Path, tree: Tree) -> SigningKey:
-    """Replace the key of a home by a new key, which the old key signs."""
-    old = open_key(path, tree)
-    new = SigningKey(old.name, Ed25519PrivateKey.generate())
-    _write(_waiting(path), new.private)
-    tree.add_key(new.public.text, old.sign(key_note(new.public)), now())
-    _waiting(path).replace(path)
+    """Replace the key of a home by a new one, which the old one signs."""
+    open_key(path, tree)
+    with tree.transaction():
+        old = _load(path, tree, None)
+        new = SigningKey(old.name, Ed25519PrivateKey.generate())
+        _write(_waiting(path), new.private)
+        tree.add_key(new.public.text, old.sign(key_note(new.public)), now())
+    _complete(path, new.public)
     return new
+
+
+def _make_first(path: Path, tree: Tree, name: str | None) -> None:
+    """Make the first key, if the evidence has none. The key file gets its name last, when the evidence has its public key."""
+    with tree.transaction():
+        if tree.public_keys():
+            return
+        key = SigningKey(_check_name(name or f"headwater/{secrets.token_hex(4)}"), Ed25519PrivateKey.generate())
+        _write(_waiting(path), key.private)
+        tree.add_key(key.public.text, None, now())
+    _complete(path, key.public)
+
+
+def _complete(path: Path, public: PublicKey) -> None:
+    """Give a new key file its name, if it has the public key. Another process, or an interrupted one, may have left that to this one."""
+    with suppress(FileNotFoundError, DamagedError):
+        if SigningKey(public.name, _read(_waiting(path))).public == public:
+            _waiting(path).replace(path)
 
 
 def _waiting(path: Path) -> Path:

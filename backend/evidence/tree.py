@@ -67,7 +67,7 @@ class Tree:
     def extend(self, log: IngestLog) -> int:
         """Add the new entries of the log to the tree. Return the size of the tree."""
         while True:
-            with self._transaction():
+            with self.transaction():
                 number, last = self.size, int(self._value("SELECT coalesce(max(log_offset), 0) FROM leaves"))
                 entries = log.read(self._tenant, after=last, limit=_BATCH)
                 for count, entry in enumerate(entries):
@@ -131,12 +131,12 @@ class Tree:
                 begin, is_known = middle, False
         return ([] if is_known else [self._subtree(begin, end)]) + proof[::-1]
 
-    def leaves_of(self, runs: Collection[str]) -> Iterator[Leaf]:
-        """Yield the leaves of the entries of some runs, in the order of the log."""
+    def leaves_of(self, runs: Collection[str], size: int) -> Iterator[Leaf]:
+        """Yield the leaves of some runs among the first `size` entries, in the order of the log."""
         rows = [
             row
             for run in sorted(runs)
-            for row in self._database.execute("SELECT number, log_offset, leaf, salt FROM leaves WHERE run = ?", (run,))
+            for row in self._database.execute("SELECT number, log_offset, leaf, salt FROM leaves WHERE run = ? AND number < ?", (run, size))
         ]
         yield from (Leaf(*row) for row in sorted(rows))
 
@@ -146,7 +146,7 @@ class Tree:
         Raises:
             NotFoundError: the tree has no entry of the log at this offset.
         """
-        with self._transaction():
+        with self.transaction():
             if not self._database.execute("UPDATE leaves SET salt = NULL WHERE log_offset = ?", (offset,)).rowcount:
                 raise NotFoundError(f"The evidence has no entry {offset}.", hint="Make a checkpoint first.")
 
@@ -196,7 +196,8 @@ class Tree:
         return self._database.execute(statement).fetchone()[0]
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
+        """Keep other processes from changing the tree until the end of the context. An error undoes all changes."""
         self._database.execute("BEGIN IMMEDIATE")
         try:
             yield

@@ -122,6 +122,13 @@ def verify(bundle: bytes, trusted: PublicKey) -> Report:
     Raises:
         EvidenceError: the bundle is not valid.
     """
+    try:
+        return _verify(bundle, trusted)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise EvidenceError(f"A member of the bundle has another form ({type(error).__name__}).") from error
+
+
+def _verify(bundle: bytes, trusted: PublicKey) -> Report:
     members = unpack(bundle)
     keys = _check_keys(_json(members, KEYS), trusted)
     statement = _check_statement(members, keys)
@@ -332,7 +339,9 @@ def read_bundle(path: Path) -> bytes:
 def _is_known(name: str) -> bool:
     stem, _, kind = name.removeprefix("entries/").partition(".")
     if name.startswith("entries/"):
-        return stem.isascii() and stem.isdecimal() and str(int(stem)) == stem and kind in ("leaf", "salt", "body", "proof")
+        return (
+            stem.isascii() and stem.isdecimal() and len(stem) < 16 and str(int(stem)) == stem and kind in ("leaf", "salt", "body", "proof")
+        )
     return name in (STATEMENT, STATEMENT_NOTE, CHECKPOINT, EARLIER, CONSISTENCY, KEYS, TRACE, "provenance.json")
 
 

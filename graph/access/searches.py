@@ -58,7 +58,7 @@ class Searches:
         counts: dict[str, int] = {}
         for hit in hits:
             counts[hit.node.kind.value] = counts.get(hit.node.kind.value, 0) + 1
-        return Found(hits, len(hits), facets=_kinds(counts))
+        return Found(hits, len(hits), counted=found.cursor is None, ranked=found.cursor is None, facets=_kinds(counts))
 
 
 def _kinds(counts: dict[str, int]) -> Facets:
@@ -71,5 +71,5 @@ def _page(one: Found, other: Found, first: int, skip: int) -> Found:
     more = skip + first < len(hits)
     return Found(
         hits[skip : skip + first], one.total + other.total, ranked_cursor(skip + first) if more else None, one.counted and other.counted,
-        other.ranked, merged_facets(one.facets, other.facets),
+        one.ranked and other.ranked and other.cursor is None, merged_facets(one.facets, other.facets),
     )  # fmt: skip

@@ -16,6 +16,7 @@ from headwater.graph.search.words import words_of
 
 MOST_WORDS = 12
 MOST_TEXT = 1_000  # characters
+_LARGEST = 1 << 53  # number in a cursor
 MOST_VALUES = 50  # of one facet that are chosen
 
 
@@ -161,7 +162,9 @@ def _read(cursor: str) -> list[Any]:
         place = json.loads(base64.urlsafe_b64decode(cursor.encode()))
     except (binascii.Error, ValueError, TypeError, RecursionError):
         raise _refused(cursor) from None
-    return place if isinstance(place, list) else []
+    if not isinstance(place, list) or any(isinstance(part, int) and abs(part) > _LARGEST for part in place):
+        raise _refused(cursor)
+    return place
 
 
 def _refused(cursor: str) -> InvalidQueryError:

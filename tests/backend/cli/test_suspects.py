@@ -35,6 +35,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
                         job={"namespace": "tests", "name": "nightly"},
                     )  # fmt: skip
                     assert not workspace.events.submit("default", body(stated)).result().rejected
+            running = run_event(90, "START", eventTime="2026-02-01T03:00:00Z", job={"namespace": "tests", "name": "nightly"})
+            workspace.events.submit("default", body(running)).result()
             assert await workspace.settle() == 0
 
     asyncio.run(fill())
@@ -69,3 +71,8 @@ def test_a_first_run_has_nothing_to_compare(home: Path) -> None:
 
 def test_unknown_names_are_refused(home: Path) -> None:
     assert isinstance(_run(home, "nobody").exception, NotFoundError)
+
+
+def test_a_run_that_is_not_complete_is_refused(home: Path) -> None:
+    result = _run(home, f"run:{run_event(90)['run']['runId']}")
+    assert "is not complete" in str(result.exception)

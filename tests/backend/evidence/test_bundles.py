@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
@@ -209,9 +210,62 @@ def test_a_rotation_that_was_interrupted_is_completed(evidence: Evidence, monkey
     assert verify(evidence.bundle(), before).key == after
 
 
+def test_a_first_key_that_was_interrupted_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(Tree(tmp_path / "evidence.db", TENANT)) as tree:
+        for step in ("add_key", "commit"):
+            with monkeypatch.context() as patch:
+                owner, name = (Tree, "add_key") if step == "add_key" else (Path, "replace")
+                patch.setattr(owner, name, lambda *_: (_ for _ in ()).throw(OSError("the disk is gone")))
+                with pytest.raises(OSError, match="the disk is gone"):
+                    open_key(tmp_path / "evidence.pem", tree, "acme")
+        assert open_key(tmp_path / "evidence.pem", tree).public.text == tree.public_keys()[0][0]
+        assert len(tree.public_keys()) == 1
+
+
+def test_processes_that_make_keys_at_the_same_time_make_one_chain(tmp_path: Path) -> None:
+    def make(number: int) -> None:
+        with closing(Tree(tmp_path / "evidence.db", TENANT)) as tree:
+            if number % 2:
+                rotate(tmp_path / "evidence.pem", tree)
+            else:
+                open_key(tmp_path / "evidence.pem", tree)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(make, range(12)))
+    with closing(Tree(tmp_path / "evidence.db", TENANT)) as tree, closing(SqliteLog(tmp_path / "ingest.db")) as log:
+        log.append(TENANT, [_draft("a", 1)]).result()
+        key = open_key(tmp_path / "evidence.pem", tree)
+        first = PublicKey.parse(tree.public_keys()[0][0])
+        assert verify(make_bundle(tree, log, TENANT, key, Subject({}, {"a"}, {}, b"")), first).key == key.public
+        assert len(tree.public_keys()) == 7
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"keys.json": b'["text"]'},
+        {"keys.json": b"{}"},
+        {f"entries/{'9' * 5_000}.leaf": b"{}"},
+        {"entries/0.leaf": b"[]", "entries/0.proof": b"7"},
+        {"statement.json": b"[]"},
+        {"trace.json": b"[]"},
+        {"trace.json": b'{"path": [3]}'},
+        {"checkpoint": b"\xff"},
+    ],
+)
+def test_members_of_another_form_are_refused(evidence: Evidence, members: dict[str, bytes]) -> None:
+    bundle, key = evidence.bundle(), evidence.key
+    changed = [pack(unpack(bundle) | members)]
+    if STATEMENT not in members:
+        changed.append(_changed(bundle, lambda found: found.update(members), key))
+    for each in changed:
+        with pytest.raises(EvidenceError):
+            verify(each, key.public)
+
+
 def test_erased_entries_are_counted_and_stay_proven(evidence: Evidence) -> None:
     earlier = evidence.checkpoint()
-    [first, *_] = evidence.tree.leaves_of({"a"})
+    [first, *_] = evidence.tree.leaves_of({"a"}, 1_000)
     evidence.tree.forget(first.offset)
     report = verify(evidence.bundle(earlier=earlier), evidence.key.public)
     assert (report.entries, report.erased) == (40, 1)
@@ -219,7 +273,7 @@ def test_erased_entries_are_counted_and_stay_proven(evidence: Evidence) -> None:
 
 def test_a_changed_log_is_noticed_when_a_bundle_is_made(evidence: Evidence) -> None:
     evidence.checkpoint()
-    [first, *_] = evidence.tree.leaves_of({"a"})
+    [first, *_] = evidence.tree.leaves_of({"a"}, 1_000)
     entry = evidence.log.entry_at(TENANT, first.offset)
     assert entry is not None
 

@@ -51,7 +51,7 @@ def _root(leaves: Sequence[bytes]) -> bytes:
 
 
 def _leaves(tree: Tree) -> list[bytes]:
-    return [leaf.leaf for leaf in tree.leaves_of({f"run-{number}" for number in range(_COUNT)})]
+    return [leaf.leaf for leaf in tree.leaves_of({f"run-{number}" for number in range(_COUNT)}, tree.size)]
 
 
 def test_roots_are_those_of_the_standard(tree: Tree) -> None:
@@ -98,9 +98,9 @@ def test_two_processes_may_extend_one_tree(tmp_path: Path, tree: Tree, log: Sqli
 
 def test_erased_entries_keep_their_leaf(tree: Tree) -> None:
     root = tree.root(_COUNT)
-    [first, *_] = tree.leaves_of({"run-0"})
+    [first, *_] = tree.leaves_of({"run-0"}, tree.size)
     tree.forget(first.offset)
-    [erased, *_] = tree.leaves_of({"run-0"})
+    [erased, *_] = tree.leaves_of({"run-0"}, tree.size)
     assert (erased.leaf, erased.salt) == (first.leaf, None)
     assert tree.root(_COUNT) == root
     with pytest.raises(NotFoundError):
@@ -119,5 +119,5 @@ def test_bodies_of_any_form_become_leaves(tmp_path: Path, log: SqliteLog) -> Non
     log.append(TENANT, [Draft(EntryKind.EVENT, sha256(body).digest(), body) for body in bodies]).result()
     tree = Tree(tmp_path / "odd.db", TENANT)
     assert tree.extend(log) == len(bodies)
-    assert len(list(tree.leaves_of({""}))) == len(bodies)
+    assert len(list(tree.leaves_of({""}, tree.size))) == len(bodies)
     tree.close()
