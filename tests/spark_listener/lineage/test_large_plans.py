@@ -60,12 +60,12 @@ def sink(attributes: list[int]) -> dict[str, Any]:
 def test_what_is_read_grows_with_the_plan_and_no_faster(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
 
-    class Counted(columns._Known):
+    class Counted(columns._AttributeSources):
         def count(self, fields: int) -> None:
             read[-1] += fields
             super().count(fields)
 
-    monkeypatch.setattr(columns, "_Known", Counted)
+    monkeypatch.setattr(columns, "_AttributeSources", Counted)
     for depth, width in ((50, 20), (100, 20), (50, 40)):
         read.append(0)
         found = column_lineage(chain(depth, width), SOURCES)
