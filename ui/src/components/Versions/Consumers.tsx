@@ -13,7 +13,12 @@ import { Table } from '../Table/Table';
 
 type Consumer = ConsumersQuery['consumers'][number];
 
-const MODE: Record<ConsumptionMode, string> = { ALL: 'the whole dataset', NEW: 'new blocks', OLD: 'blocks it has read before', UNKNOWN: 'unknown' };
+const MODE: Record<ConsumptionMode, string> = {
+  ALL: 'the whole dataset',
+  NEW: 'new blocks',
+  OLD: 'blocks it has read before',
+  UNKNOWN: 'unknown',
+};
 
 /** The jobs that read a dataset, with their cursors. */
 export function Consumers({ dataset }: { dataset: string }) {
