@@ -29,7 +29,7 @@ def test_a_turn_of_a_mode_captures_and_a_plain_one_does_not(spark: SparkSession,
     rules = spark._jsparkSession.experimental().extraOptimizations()
     turns = HereTurns(spark, tmp_path, program)
     taken = {name: turns.run(name, "a", 0) for name in ("plain", "active", "control", "coarse", "lazy")}
-    assert all(sample["seconds"] > 0 and sample["cpu_seconds"] > sample["cpu_seconds_after"] for sample in taken.values())
+    assert all(sample["seconds"] > 0 and sample["cpu_seconds"] >= sample["cpu_seconds_after"] for sample in taken.values())
     assert {name: sample.get("associations") for name, sample in taken.items()} == {
         "plain": None, "control": None, "coarse": None, "active": 57.0, "lazy": 7.0,
     }  # fmt: skip
