@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from headwater.errors import InvalidCaptureError
+from headwater.errors import InvalidCaptureError, InvalidInputError
 from headwater.graph.associations import Manifest
 from headwater.graph.associations.segment import Segment
 from headwater.paths import split_root
@@ -28,19 +28,20 @@ class MakeDelivery(Protocol):
 
 def deliver_lineage(
     home: Path, shadow: Path, modes: Mapping[str, str], make_delivery: MakeDelivery, *, merges: bool = False,
-    note_outputs: Callable[[Sequence[str]], None] = lambda _: None,
+    note_outputs: Callable[[Sequence[str]], None] = lambda _: None, note_refusal: Callable[[str], None] = lambda _: None,
 ) -> list[str]:  # fmt: skip
     """Deliver the spooled lineage of a committed run, and return why parts were refused. Can be repeated after a crash.
 
     `modes` has the mode of the new block of each dataset, by the dataset's path. `merges`: the blocks contain the records of the blocks
     before them, and no others. `note_outputs` is called with the names of the outputs of each event, before the event is delivered.
+    `note_refusal` is called with the reason of each refusal, before the item leaves the spool.
 
     Raises:
         UnavailableError: the log does not answer. Undelivered lineage stays in the spool.
     """
     if not applications(home / "spool"):
         return []
-    delivery = _BlockDelivery(make_delivery(), shadow, modes, note_outputs, merges=merges)
+    delivery = _BlockDelivery(make_delivery(), shadow, modes, note_outputs, note_refusal, merges=merges)
     return deliver_leftovers(home / "spool", delivery, patience=10.0).refused
 
 
@@ -48,15 +49,24 @@ class _BlockDelivery:
     """Delivers items after removing the shadow's name from their texts and adding the modes of blocks."""
 
     def __init__(
-        self, delivery: Delivery, shadow: Path, modes: Mapping[str, str], note_outputs: Callable[[Sequence[str]], None], *, merges: bool
-    ) -> None:
+        self, delivery: Delivery, shadow: Path, modes: Mapping[str, str], note_outputs: Callable[[Sequence[str]], None],
+        note_refusal: Callable[[str], None], *, merges: bool,
+    ) -> None:  # fmt: skip
         self._delivery = delivery
         self._note_outputs = note_outputs
+        self._note_refusal = note_refusal
         self._modes = modes
         self._sink = {"merges": True} if merges else {}
         self._names = (f"{shadow.name}/", f"{shadow.name}%2F")
 
     def send(self, item: Item, folder: SpoolFolder) -> None:
+        try:
+            self._send(item, folder)
+        except InvalidInputError as error:
+            self._note_refusal(str(error))
+            raise
+
+    def _send(self, item: Item, folder: SpoolFolder) -> None:
         body = _with_files(item, folder) if item.kind is ItemKind.CAPTURE else item.body
         body = _map_texts(body, self._place)
         if item.kind is ItemKind.EVENT:

@@ -242,12 +242,15 @@ def _described(folder: str, file: FileBlock) -> Any:
     """Return the present state of a planned file.
 
     Raises:
-        SourceChangedError: the file changed after the run wrote it.
+        SourceChangedError: the file changed after the run wrote it, or is gone.
     """
     path = "/" + file.path.removeprefix("file:").lstrip("/")
     if not path.startswith(f"{folder}/"):
         raise SourceChangedError(f"{path} is not in {folder}.")
-    found = describe_file(folder, path[len(folder) + 1 :])
+    try:
+        found = describe_file(folder, path[len(folder) + 1 :])
+    except FileNotFoundError:
+        raise SourceChangedError(f"{path} is gone since the plan.", hint="Run the command again.") from None
     if (found.length, found.modified // 1_000_000) != (file.length, file.modified):
         raise SourceChangedError(f"{path} changed since the plan.", hint="Run the command again.")
     return found

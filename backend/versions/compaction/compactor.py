@@ -7,15 +7,16 @@ to the dataset, and traces read values there. The old data is deleted after its 
 from __future__ import annotations
 
 import asyncio
-import fcntl
+import logging
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
+
+from pydantic import ValidationError
 
 from headwater.backend.audit.log import append_line
 from headwater.backend.rerun.replay.exchange import folder_states, sync_below
@@ -28,10 +29,12 @@ from headwater.backend.versions.compaction.journal import (
     CompactionState,
     exchange,
     exchange_back,
+    has_foreign_file,
     load,
     remove_shadow,
     save,
 )
+from headwater.backend.versions.compaction.lock import free, hold
 from headwater.backend.versions.compaction.spark_merge import Merge
 from headwater.errors import HeadwaterError, NotFoundError, UnavailableError, UnsupportedError
 from headwater.graph.model import NodeKind, node_id, parse_id
@@ -44,6 +47,9 @@ from headwater.graph.versions.compaction import CompactionPlan, plan_compaction
 from headwater.graph.versions.needed_values import NeededValues
 
 _TENANT = "default"
+_RESTORABLE = (CompactionState.DONE, CompactionState.REFUSED)
+_UNFINISHED = (CompactionState.RUNNING, CompactionState.PREPARED, CompactionState.EXCHANGED)
+_log = logging.getLogger("headwater.versions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +81,13 @@ class Compactor:
 
         Raises:
             NotFoundError: the dataset is not enrolled.
-            UnsupportedError: something forbids the merge, or its result is not complete.
+            UnsupportedError: something forbids the merge, its result is not complete, or its lineage was refused.
             SourceChangedError: the dataset changed meanwhile.
             ReplayFailedError: Spark failed.
         """
         enrolled = await asyncio.to_thread(self._collector.enrolments.get, dataset)
         await self.settle()
+        await asyncio.to_thread(self._refuse_second, dataset)
         plan = await self.plan(dataset)
         if plan.path != enrolled.path:
             raise UnsupportedError(f"{dataset} lies in {plan.path} now, and {enrolled.path} was enrolled.", hint="Enrol it again.")
@@ -90,7 +97,7 @@ class Compactor:
         async with self._collector.enrolments.held():
             self._refuse_second(dataset)
             place.mkdir(parents=True, mode=0o700)
-            holding = _hold(place)
+            holding = hold(place)
             save(journal, place)
         try:
             await self._run(journal, place, holding, plan)
@@ -106,25 +113,36 @@ class Compactor:
         return Compacted(plan, journal)
 
     async def settle(self) -> None:
-        """Finish or remove what a killed compaction left, and delete old data whose time is over."""
+        """Finish or remove what a killed compaction left, and delete old data whose time is over.
+
+        A compaction for which this fails stays as it is, and is tried again by the next command. It does not hinder other datasets.
+        """
         for path in sorted(self._folder.glob(f"*/{JOURNAL}")):
-            with _free(path.parent) as is_free:
-                if is_free:
-                    await self._settle(load(path.parent), path.parent)
+            try:
+                with free(path.parent) as is_free:
+                    if is_free:
+                        await self._settle(load(path.parent), path.parent)
+            except (HeadwaterError, OSError, ValidationError) as error:
+                _log.warning("the compaction %s cannot be finished or removed now: %s", path.parent.name, error)
 
     async def restore(self, identifier: str, *, by: str) -> CompactionJournal:
         """Put the old data of a compaction back.
 
         Raises:
-            NotFoundError: there is no such compaction, or its old data was deleted.
+            NotFoundError: there is no such compaction, its journal is damaged, or its old data was deleted.
             SourceChangedError: the dataset changed since.
             UnsupportedError: a run has read the merged data.
         """
         place = self._folder / identifier
         await self.settle()
-        if not identifier.isalnum() or not (place / JOURNAL).exists() or load(place).state is not CompactionState.DONE:
+        journal = None
+        if self.has(identifier):
+            with suppress(ValidationError):
+                journal = load(place)
+        if journal is None or journal.state not in (*_RESTORABLE, CompactionState.EXCHANGED):
             raise NotFoundError(f"There is no compaction {identifier} that could be undone.", hint="`compact` prints its id.")
-        journal = load(place)
+        if journal.state is CompactionState.EXCHANGED:
+            raise UnavailableError(f"The lineage of the compaction {identifier} is not delivered yet.", hint="Run the command again.")
         if await asyncio.to_thread(self._records.catalog.readers, _TENANT, journal.merged_files):
             raise UnsupportedError(f"A run has read the merged data of {journal.dataset}, so it stays.")
         async with self._collector.enrolments.held():
@@ -166,10 +184,21 @@ class Compactor:
 
         Raises:
             UnavailableError: the log does not answer. The next command delivers the rest.
+            UnsupportedError: a part of the lineage was refused. The old data is kept for `restore`.
         """
-        refused = await asyncio.to_thread(self._merge.deliver, journal, place)
-        if refused:
-            raise UnavailableError(f"The lineage of the merged data was refused: {refused[0]}", hint="`restore` puts the old data back.")
+
+        def note_refusal(reason: str) -> None:  # a refused item is not sent again, so the journal has to remember it
+            journal.refused.append(reason)
+            save(journal, place)
+
+        await asyncio.to_thread(self._merge.deliver, journal, place, note_refusal)
+        if journal.refused:
+            journal.state = CompactionState.REFUSED
+            save(journal, place)
+            raise UnsupportedError(
+                f"The lineage of the merged data was refused: {journal.refused[0]}",
+                hint=f"`headwater versions restore {journal.id}` puts the old data back.",
+            )
         now = datetime.now(UTC)
         journal.kept_until = (now + timedelta(days=journal.trash_days)).isoformat(timespec="seconds")
         journal.state = CompactionState.DONE
@@ -190,16 +219,18 @@ class Compactor:
             await asyncio.to_thread(self._discard, journal, place)
         elif journal.state is CompactionState.EXCHANGED:
             await self._finish(journal, place)
-        elif journal.state is CompactionState.DONE and journal.is_undone_by_exchange:
+        elif journal.state in _RESTORABLE and journal.is_undone_by_exchange:
             await self._finish_undo(journal, place)
         elif journal.state is CompactionState.DONE and datetime.fromisoformat(journal.kept_until) <= datetime.now(UTC):
             await self._expire(journal, place)
 
     async def _expire(self, journal: CompactionJournal, place: Path) -> None:
-        """Delete the old data, unless a legal hold covers it or a trace of kept data needs its values."""
+        """Delete the old data, unless a legal hold covers it, a trace of kept data needs its values, or another program wrote to it."""
         if await find_holds(self._graph, _TENANT, journal.dataset, journal.versions):
             return
         if await asyncio.to_thread(self._find_need, journal):
+            return
+        if await asyncio.to_thread(has_foreign_file, journal, journal.before):
             return
         self._append("versions.compact.expire", journal, journal.by)
         async with self._collector.enrolments.held():
@@ -217,23 +248,29 @@ class Compactor:
         await self._collector.declarations.declare(_TENANT, {"by": journal.by, "descriptions": described})
         async with self._collector.enrolments.held():
             self._replaced.remove(str(journal.other))
-        await asyncio.to_thread(remove_shadow, journal)
+        if not await asyncio.to_thread(has_foreign_file, journal, journal.merged):
+            await asyncio.to_thread(remove_shadow, journal)
         journal.state = CompactionState.UNDONE
         save(journal, place)
 
     def _discard(self, journal: CompactionJournal, place: Path) -> None:
-        """Remove a compaction that replaced nothing. The log of a failed program stays, because the error message names it."""
+        """Remove a compaction that replaced nothing. The log of a failed program stays, because the error message names it.
+
+        The merged folder may have been in the place of the dataset for a moment. Files that another program wrote then stay.
+        """
         self._replaced.remove(str(journal.other))
-        remove_shadow(journal)
+        if journal.state is CompactionState.RUNNING or not has_foreign_file(journal, journal.merged):
+            remove_shadow(journal)
         for entry in place.iterdir():
             if entry.name != "program.log":
                 _remove(entry)
 
     def _refuse_second(self, dataset: str) -> None:
         for path in self._folder.glob(f"*/{JOURNAL}"):
-            journal = load(path.parent)
-            if journal.dataset == dataset and journal.state in (CompactionState.RUNNING, CompactionState.PREPARED):
-                raise UnsupportedError(f"Another compaction of {dataset} runs.", hint="Run the command again when it has ended.")
+            with suppress(ValidationError):
+                journal = load(path.parent)
+                if journal.dataset == dataset and journal.state in _UNFINISHED:
+                    raise UnsupportedError(f"Another compaction of {dataset} is not finished.", hint="Run the command again later.")
 
     def _append(self, what: str, journal: CompactionJournal, by: str) -> None:
         line = {
@@ -272,27 +309,6 @@ def _prepare(journal: CompactionJournal, place: Path, merge: Merge) -> None:
     journal.inode = merged.stat().st_ino
     journal.state = CompactionState.PREPARED
     save(journal, place)
-
-
-def _hold(place: Path) -> int:
-    holding = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    fcntl.flock(holding, fcntl.LOCK_EX)
-    return holding
-
-
-@contextmanager
-def _free(place: Path) -> Iterator[bool]:
-    """Hold the lock of a compaction's folder. Yields False if the compaction or its program still runs."""
-    holding = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        try:
-            fcntl.flock(holding, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(holding)
 
 
 def _remove(path: Path) -> None:

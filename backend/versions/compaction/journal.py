@@ -7,13 +7,14 @@ of that folder shows which of the two it is, whenever the process was killed.
 
 from __future__ import annotations
 
+import logging
 import shutil
 from enum import StrEnum
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from headwater.backend.rerun.replay.exchange import exchange_folders, is_unchanged
+from headwater.backend.rerun.replay.exchange import exchange_folders, folder_states, is_unchanged
 from headwater.backend.rerun.replay.model import FileStates
 from headwater.errors import SourceChangedError
 from headwater.graph.records import FileBlock
@@ -22,15 +23,17 @@ from headwater.graph.versions.compaction import find_folder_reasons
 
 JOURNAL = "compaction.json"
 PREFIX = ".headwater-compact-"
+_log = logging.getLogger("headwater.versions")
 
 
 class CompactionState(StrEnum):
-    """The state of a compaction: `running` → `prepared` → `exchanged` → `done` → `undone` or `expired`."""
+    """The state of a compaction: `running` → `prepared` → `exchanged` → `done` or `refused` → `undone`, or `expired` after `done`."""
 
     RUNNING = "running"  # Spark writes the merged files
     PREPARED = "prepared"  # the merged files are complete and on disk
     EXCHANGED = "exchanged"  # the dataset has the merged files; their lineage is not delivered yet
     DONE = "done"
+    REFUSED = "refused"  # the dataset has the merged files, but their lineage is not complete; the old files are kept
     UNDONE = "undone"
     EXPIRED = "expired"  # the old files were deleted
 
@@ -54,6 +57,7 @@ class CompactionJournal(BaseModel):
     inode: int = 0
     capture: str = ""
     version: str = ""
+    refused: list[str] = []  # the reasons why parts of the lineage were refused
     state: CompactionState = CompactionState.RUNNING
 
     @property
@@ -67,7 +71,7 @@ class CompactionJournal(BaseModel):
 
     @property
     def is_undone_by_exchange(self) -> bool:
-        """Whether the merged folder is back in the shadow after the compaction was done."""
+        """Whether the merged folder is back in the shadow after the compaction ended."""
         return self.inode != 0 and self.other.is_dir() and self.other.stat().st_ino == self.inode
 
     @property
@@ -112,6 +116,15 @@ def exchange_back(journal: CompactionJournal) -> None:
     if not is_unchanged(other, journal.merged):
         exchange_folders(other, real)
         raise _changed(real)
+
+
+def has_foreign_file(journal: CompactionJournal, known: FileStates) -> bool:
+    """Whether the folder in the shadow has a file that is new or changed since `known`. A warning names it. Missing files do not count."""
+    for name, state in folder_states(journal.other).items():
+        if name not in known or state[: len(known[name])] != tuple(known[name]):
+            _log.warning("%s stays, because another program wrote %s", journal.shadow, journal.other / name)
+            return True
+    return False
 
 
 def remove_shadow(journal: CompactionJournal) -> None:

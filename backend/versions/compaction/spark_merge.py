@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -37,8 +37,8 @@ class Merge(Protocol):
     def check(self, journal: CompactionJournal, place: Path) -> tuple[str, str]:
         """Check the merged files, and return the id of the capture and of the run. Raises as `check_merge`."""
 
-    def deliver(self, journal: CompactionJournal, place: Path) -> list[str]:
-        """Deliver the lineage for the real place, and return why parts were refused. Can be repeated."""
+    def deliver(self, journal: CompactionJournal, place: Path, note_refusal: Callable[[str], None]) -> None:
+        """Deliver the lineage for the real place. Can be repeated, but a refused part is sent and noted once only."""
 
     def clean(self, place: Path) -> None:
         """Remove what `run` kept in `place`, except for a log."""
@@ -76,8 +76,9 @@ class SparkMerge:
     def check(self, journal: CompactionJournal, place: Path) -> tuple[str, str]:
         return check_merge(journal.other, Path(journal.folder), journal.files, place / "home" / "spool")
 
-    def deliver(self, journal: CompactionJournal, place: Path) -> list[str]:
-        return deliver_lineage(place / "home", Path(journal.shadow), {journal.folder: "base"}, self._make_delivery, merges=True)
+    def deliver(self, journal: CompactionJournal, place: Path, note_refusal: Callable[[str], None]) -> None:
+        modes = {journal.folder: "base"}
+        deliver_lineage(place / "home", Path(journal.shadow), modes, self._make_delivery, merges=True, note_refusal=note_refusal)
 
     def clean(self, place: Path) -> None:
         shutil.rmtree(place / "home", ignore_errors=True)

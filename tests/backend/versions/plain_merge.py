@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +60,11 @@ class PlainMerge:
         assert (before.rows, before.columns) == (after.rows, after.columns)
         return manifest["capture"], manifest["run"]["runId"]
 
-    def deliver(self, journal: CompactionJournal, place: Path) -> list[str]:
+    def deliver(self, journal: CompactionJournal, place: Path, note_refusal: Callable[[str], None]) -> None:
         text = (place / "home" / "manifest.json").read_text().replace(f"{Path(journal.shadow).name}/", "")
         manifest = Manifest.from_json(json.loads(text))
         if manifest.capture not in {entry.capture for entry in self._store.catalog.captures(TENANT)}:
             self._store.publish(TENANT, manifest)
-        return []
 
     def clean(self, place: Path) -> None:
         for path in (place / "home").iterdir():

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from headwater.backend.versions.collector import Collector
 from headwater.backend.versions.trash import MoveState
 from headwater.errors import NotFoundError, SourceChangedError, UnsupportedError
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, node_id
+from headwater.graph.versions.collection import CollectionPlan
 from tests.backend.versions.history import History
 from tests.graph.jobs import TENANT
 
@@ -327,3 +329,17 @@ async def test_a_restore_replaces_no_file_and_moves_all_or_none(history: History
     path.unlink()
     await collector.restore(done.journal.id, by=BY)
     assert len(history.files()) == 3
+
+
+async def test_a_planned_file_that_is_gone_stops_the_collection(history: History, monkeypatch) -> None:
+    collector = history.collector()
+    collector.enrol(history.dataset, by=BY)
+    prepare = collector._prepare
+
+    def remove_and_prepare(plan: CollectionPlan, *rest: Any) -> Any:
+        Path(plan.files[0].path.removeprefix("file:")).unlink()
+        return prepare(plan, *rest)
+
+    monkeypatch.setattr(collector, "_prepare", remove_and_prepare)
+    with pytest.raises(SourceChangedError, match="is gone since the plan"):
+        await collector.collect(history.dataset, by=BY)

@@ -12,9 +12,12 @@ import pytest
 from headwater.backend.versions.compaction import compactor as module
 from headwater.backend.versions.compaction import journal as journals
 from headwater.backend.versions.compaction.journal import CompactionState
-from headwater.errors import NotFoundError, SourceChangedError, UnsupportedError
+from headwater.backend.versions.compaction.spark_merge import SparkMerge
+from headwater.errors import InvalidInputError, NotFoundError, SourceChangedError, UnavailableError, UnsupportedError
 from headwater.graph.versions import ConsumptionMode, list_consumers
+from headwater.spark_listener.spool import Item, SpoolFolder
 from tests.backend.versions.history import History
+from tests.backend.versions.plain_merge import PlainMerge
 from tests.graph.jobs import TENANT
 
 BY = "ann"
@@ -255,3 +258,135 @@ async def test_a_compaction_that_is_killed_at_any_step_leaves_the_old_or_the_mer
     assert {name: after[name] for name in traces if name in after} == {name: traces[name] for name in traces if name in after}
     states = [journals.load(path.parent).state for path in history.root.glob(f"versions/*/{journals.JOURNAL}")]
     assert states == [CompactionState.DONE]
+
+
+def _compactions(history: History) -> list[Path]:
+    return [path.parent for path in history.root.glob(f"versions/*/{journals.JOURNAL}")]
+
+
+async def test_a_compaction_whose_lineage_was_refused_keeps_the_old_data_until_its_undo(history: History, monkeypatch) -> None:
+    files, traces = history.files(), await history.traces()
+    history.clock += 1
+    with monkeypatch.context() as patch:
+        patch.setattr(PlainMerge, "deliver", lambda self, journal, place, note_refusal: note_refusal("too large"))
+        with pytest.raises(UnsupportedError, match="was refused: too large"):
+            await history.compactor().compact(history.dataset, by=BY, trash_days=0)
+    (place,) = _compactions(history)
+    for path in history.outputs["greatest"].iterdir():  # no trace needs the old data
+        path.unlink()
+    for _ in range(2):  # the refused part is not in the spool any more
+        await history.compactor().settle()
+    assert journals.load(place).state is CompactionState.REFUSED
+    assert _shadows(history)
+    await history.compactor().restore(place.name, by=BY)
+    assert history.files() == files
+    assert not _shadows(history)
+    after = await history.traces()
+    assert after == {name: traces[name] for name in after}
+    assert journals.load(place).state is CompactionState.UNDONE
+
+
+async def test_a_refusal_is_noted_although_the_log_fails_afterwards(history: History) -> None:
+    history.clock += 1
+    done = await history.compactor().compact(history.dataset, by=BY)
+    assert done.journal is not None
+    spool = SpoolFolder.create(history.root / "home" / "spool", "app", limit=1 << 20)
+    for name in ("refused", "later"):
+        spool.event({"eventType": name}, durable=True)
+    spool.describe(ended=True)
+    spool.close()
+
+    class Log:
+        def send(self, item: Item, folder: SpoolFolder) -> None:
+            if item.body["eventType"] == "refused":
+                raise InvalidInputError("no such job")
+            raise UnavailableError("The log does not answer.")
+
+    reasons: list[str] = []
+    with pytest.raises(UnavailableError):
+        SparkMerge(history.store, Log).deliver(done.journal, history.root, reasons.append)
+    assert reasons == ["no such job"]
+
+
+async def test_an_unfinished_compaction_hinders_no_other(history: History, monkeypatch) -> None:
+    history.clock += 1
+    done = await history.compactor().compact(history.dataset, by=BY)
+    assert done.journal is not None
+    await history.settle()
+    versions = history.root / "versions"
+    (versions / ("0" * 12)).mkdir()
+    (versions / ("0" * 12) / journals.JOURNAL).write_text("{")  # a damaged journal
+    waiting = done.journal.model_copy(update={"id": "1" * 12, "dataset": "dataset:file:/gone", "state": CompactionState.EXCHANGED})
+    (versions / waiting.id).mkdir()  # without its capture, so its delivery fails
+    journals.save(waiting, versions / waiting.id)
+    await history.compactor().restore(done.journal.id, by=BY)
+    assert len(history.files()) == 3
+    await history.settle()
+    await history.describe(done.journal.version, "tag", "undone")
+    await history.compact()
+    assert len(history.files()) == 1
+    with pytest.raises(NotFoundError, match="could be undone"):
+        await history.compactor().restore("0" * 12, by=BY)
+    with pytest.raises(UnavailableError, match="not delivered yet"):
+        await history.compactor().restore(waiting.id, by=BY)
+
+
+async def test_a_dataset_waits_for_the_lineage_of_its_last_compaction(history: History, monkeypatch) -> None:
+    def fail(*_: object) -> None:
+        raise UnavailableError("The log does not answer.")
+
+    history.clock += 1
+    with monkeypatch.context() as patch:
+        patch.setattr(PlainMerge, "deliver", fail)
+        with pytest.raises(UnavailableError, match="does not answer"):
+            await history.compactor().compact(history.dataset, by=BY)
+        with pytest.raises(UnsupportedError, match="is not finished"):
+            await history.compactor().compact(history.dataset, by=BY)
+    await history.compactor().settle()
+    (place,) = _compactions(history)
+    assert journals.load(place).state is CompactionState.DONE
+
+
+@pytest.mark.parametrize("moment", ["exchange", "undo", "expiry"])
+async def test_a_file_of_another_program_in_the_shadow_is_never_deleted(history: History, monkeypatch, moment: str) -> None:
+    exchange = journals.exchange_folders
+
+    def exchange_and_write(one: Path, other: Path) -> None:
+        exchange(one, other)
+        (history.out / "late.parquet").write_bytes(b"late")  # into the merged files, which leave again
+        monkeypatch.setattr(journals, "exchange_folders", exchange)
+
+    def write_and_exchange(one: Path, other: Path) -> None:
+        (history.out / "run1-00000.parquet").touch()
+        exchange_and_write(one, other)
+
+    history.clock += 1
+    if moment == "exchange":
+        monkeypatch.setattr(journals, "exchange_folders", write_and_exchange)
+        with pytest.raises(SourceChangedError, match="changed meanwhile"):
+            await history.compactor().compact(history.dataset, by=BY)
+    else:
+        done = await history.compactor().compact(history.dataset, by=BY, trash_days=0)
+        assert done.journal is not None
+        await history.settle()
+    if moment == "undo":
+        exchange_back = module.exchange_back
+
+        def exchange_back_and_write(journal: journals.CompactionJournal) -> None:
+            exchange_back(journal)
+            (journal.other / "late.parquet").write_bytes(b"late")  # by a program that had the folder open
+
+        monkeypatch.setattr(module, "exchange_back", exchange_back_and_write)
+        await history.compactor().restore(done.journal.id, by=BY)
+    elif moment == "expiry":
+        (done.journal.other / "late.parquet").write_bytes(b"late")
+        for path in history.outputs["greatest"].iterdir():  # no trace needs the old data
+            path.unlink()
+        await history.compactor().settle()
+    (shadow,) = _shadows(history)
+    assert (shadow / "out" / "late.parquet").read_bytes() == b"late"
+
+
+async def test_old_data_of_a_compaction_is_not_collected(history: History) -> None:
+    await history.compact()
+    assert (await history.collector().plan(history.dataset, keep=1)).files == []
