@@ -115,7 +115,7 @@ class Compactor:
     async def settle(self) -> None:
         """Finish or remove what a killed compaction left, and delete old data whose time is over.
 
-        A compaction for which this fails stays as it is, and is tried again by the next command. It does not hinder other datasets.
+        If this fails for a compaction, it stays as it is, and the next command tries again. Other datasets are not affected.
         """
         for path in sorted(self._folder.glob(f"*/{JOURNAL}")):
             try:
