@@ -89,14 +89,12 @@ class _Search:
         return Found(hits, counts.total, cursor, counted, more or len(best) >= counts.total, counts.facets())
 
     def _attempts(self, kinds: Sequence[NodeKind], *, own: bool) -> Iterator[_Attempt]:
-        """Yield words and their expression, the strictest first. The last attempt takes nodes with only some of the words.
-
-        For a restricted caller, similar words are always taken: whether a word is known would tell of hidden names.
-        """
+        """Yield words and their expression, the strictest first. The last attempt takes nodes with only some of the words."""
         readings = self._request.readings()
-        for forgiving in (False, True) if self._permitted is None else (True,):
+        is_restricted = self._permitted is not None
+        for forgiving in (False, True):
             for reading in readings:
-                words = expand(self._connection, self._tenant, reading, forgiving=forgiving)
+                words = expand(self._connection, self._tenant, reading, forgiving=forgiving, is_restricted=is_restricted)
                 yield _Attempt(words, words.all_of(kinds, self._chosen, own=own))
                 if forgiving and reading is readings[-1] and len(reading) > 1:
                     yield _Attempt(words, words.any_of(kinds, self._chosen), is_partial=True)

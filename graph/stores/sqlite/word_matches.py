@@ -53,17 +53,17 @@ def chosen_facets(request: SearchRequest, tenant: str | None) -> str:
     return _joined(parts)
 
 
-def expand(connection: sqlite3.Connection, tenant: str, words: Sequence[str], *, forgiving: bool) -> Words:
+def expand(connection: sqlite3.Connection, tenant: str, words: Sequence[str], *, forgiving: bool, is_restricted: bool = False) -> Words:
     """Find other words for those of a text: words that contain them, and words within some typing errors of an unknown word.
 
-    `forgiving`: also of a known word.
+    `forgiving`: also of a known word. For a restricted caller, only then: whether a word is known would tell of hidden names.
     """
     others: dict[str, list[str]] = {}
     forgiven = False
     for word in words:
         containing = _containing(connection, tenant, word, _MOST_CONTAINING) if len(word) >= _LETTERS else []
         others[word] = containing
-        if forgiving or not (containing or _begins(connection, tenant, word)):
+        if forgiving or not (is_restricted or containing or _begins(connection, tenant, word)):
             others[word] = [*containing, *_similar(connection, tenant, word)]
             forgiven = True
     return Words(words, {word: list(dict.fromkeys(found)) for word, found in others.items()}, forgiven)
