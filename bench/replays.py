@@ -199,7 +199,8 @@ def main() -> None:
     parser.add_argument("--processor", action="store_true", help="measure the processor time of the JVM")
     options = parser.parse_args()
     kinds = options.kinds or ["refresh", "selective", "exclusive"]
-    with TemporaryDirectory(dir=ROOT / ".tools" / "bench-data") as folder, _turns(Path(folder), processor=options.processor) as turns:
+    (data := ROOT / ".tools" / "bench-data").mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=data) as folder, _turns(Path(folder), processor=options.processor) as turns:
         if "refresh" in kinds:
             refresh(turns, Path(folder), options.scale, options.rounds)
         if {"selective", "exclusive"} & set(kinds):
