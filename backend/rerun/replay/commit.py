@@ -13,6 +13,7 @@ A folder with files that the commit did not write is never removed.
 from __future__ import annotations
 
 import fcntl
+import logging
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ from headwater.graph.records.atomic_files import write_durably
 from headwater.spark_listener.shadow_paths import ShadowPaths
 
 FILE = "commit.json"
+_log = logging.getLogger("headwater.replay")
 KINDS = ("exclusive", "what-if", "refresh")  # kinds whose outputs are whole datasets that differ on purpose
 
 
@@ -48,11 +50,10 @@ def commit(replay: Replay, folder: Path, *, keep_days: float) -> Commit:
     """
     with _locked(folder.parent):
         now = datetime.now(UTC)
-        made = _settle(folder) or Commit(
-            replay=replay.id,
-            at=now.isoformat(timespec="seconds"),
-            kept_until=(now + timedelta(days=keep_days)).isoformat(timespec="seconds"),
-        )
+        made = _settle(folder)
+        if made is None or not made.folders:  # an earlier try that put everything back has an earlier end of its retention time
+            until = now + timedelta(days=keep_days)
+            made = Commit(replay=replay.id, at=now.isoformat(timespec="seconds"), kept_until=until.isoformat(timespec="seconds"))
         _refuse_interrupted(made)
         if any(one.state is not CommitState.DONE for one in made.folders):
             raise UnsupportedError(f"The commit of the replay {replay.id} was undone.", hint="Start the replay again.")
@@ -93,14 +94,21 @@ def expire(replays: Path) -> None:
     """Remove expired old data of all replays of a home. Commits and undos that a crash interrupted are completed or undone."""
     with _locked(replays):
         for file in replays.glob(f"*/{FILE}"):
-            made = _settle(file.parent)
-            if made is None or datetime.fromisoformat(made.kept_until) > datetime.now(UTC):
-                continue
-            for one in made.folders:
-                if one.state is CommitState.DONE:
-                    one.state = CommitState.EXPIRED
-                    _save(made, file.parent)
-                    _remove_old(one)
+            try:
+                _expire(file.parent)
+            except (HeadwaterError, OSError, ValueError) as error:  # a damaged file must not stop the commits of other replays
+                _log.warning("the commit in %s could not be examined: %s", file, error)
+
+
+def _expire(folder: Path) -> None:
+    made = _settle(folder)
+    if made is None or datetime.fromisoformat(made.kept_until) > datetime.now(UTC):
+        return
+    for one in made.folders:
+        if one.state is CommitState.DONE:
+            one.state = CommitState.EXPIRED
+            _save(made, folder)
+            _remove_old(one)
 
 
 def keeps_old_data(folder: Path) -> bool:
@@ -233,6 +241,7 @@ def _settle(folder: Path) -> Commit | None:
     made = load_commit(folder)
     if made is None:
         return None
+    before = made.model_dump_json()
     for one in made.folders:
         if one.state is CommitState.PREPARED and _is_exchanged(one):
             one.state = CommitState.DONE
@@ -247,7 +256,8 @@ def _settle(folder: Path) -> Commit | None:
         _roll_back(made)
     for one in made.folders:  # a crash may have come before the removal
         {CommitState.EXPIRED: _remove_old, CommitState.UNDONE: _drop}.get(one.state, lambda _: None)(one)
-    _save(made, folder)
+    if made.model_dump_json() != before:
+        _save(made, folder)
     return made
 
 
@@ -284,7 +294,8 @@ def _drop(one: CommittedFolder) -> None:
 
 
 def _remove_old(one: CommittedFolder) -> None:
-    if _is_exchanged(one):
+    """Remove the old data. Files that another program wrote there meanwhile stay."""
+    if _is_exchanged(one) and is_unchanged(Path(one.old), one.before):
         shutil.rmtree(one.old, ignore_errors=True)
 
 

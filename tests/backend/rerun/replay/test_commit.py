@@ -14,7 +14,7 @@ import pytest
 
 from headwater.backend.rerun.replay.commit import CommitState, commit, expire, keeps_old_data, output_states, undo
 from headwater.backend.rerun.replay.exchange import exchange_folders
-from headwater.backend.rerun.replay.model import Replay, ReplayState
+from headwater.backend.rerun.replay.model import Commit, Replay, ReplayState
 from headwater.errors import NotFoundError, SourceChangedError, UnsupportedError
 
 OLD, NEW = {"_SUCCESS": "", "part-0.csv": "k\n1\n", "day=1/part-1.csv": "k\n2\n"}, {"_SUCCESS": "", "part-9.csv": "k\n8\n"}
@@ -179,7 +179,7 @@ def test_a_commit_that_is_killed_leaves_whole_data_and_can_be_run_again(out: Pat
 
 
 @pytest.mark.parametrize(
-    ("name", "when", "number"), [("exchange_folders", "before", 1), ("exchange_folders", "after", 1), ("_save", "after", 2)]
+    ("name", "when", "number"), [("exchange_folders", "before", 1), ("exchange_folders", "after", 1), ("_save", "after", 1)]
 )
 def test_an_undo_that_is_killed_leaves_whole_data(out: Path, name: str, when: str, number: int) -> None:
     replay, folder = _replay(out)
@@ -327,3 +327,37 @@ def _kill(action: str, replay: Replay, folder: Path, name: str, when: str, numbe
     command = [sys.executable, "-c", KILLED, action, str(file), name, when, str(number)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 9, done.stderr
+
+
+def test_a_commit_after_one_that_was_put_back_has_a_retention_time_of_its_own(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay, folder = _replay(out)
+    with monkeypatch.context() as patch:
+        patch.setattr("headwater.backend.rerun.replay.commit.is_unchanged", lambda *_: False)
+        with pytest.raises(SourceChangedError):
+            commit(replay, folder, keep_days=-1)
+    earlier = Commit(replay=replay.id, at="2020-01-01T00:00:00+00:00", kept_until="2020-01-02T00:00:00+00:00")
+    (folder / "commit.json").write_text(earlier.model_dump_json())
+    made = commit(replay, folder, keep_days=3)
+    assert datetime.fromisoformat(made.kept_until) > datetime.now(UTC)
+    expire(folder.parent)
+    undo(replay.id, folder)
+    assert _content(out) == OLD
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"replay": 1}', '{"replay": "b", "at": "x", "kept_until": "never"}'])
+def test_a_damaged_commit_does_not_stop_the_expiry_of_others(out: Path, content: str, caplog: pytest.LogCaptureFixture) -> None:
+    replay, folder = _replay(out)
+    made = commit(replay, folder, keep_days=-1)
+    (folder.parent / "000").mkdir()
+    (folder.parent / "000" / "commit.json").write_text(content)
+    expire(folder.parent)
+    assert not Path(made.folders[0].old).exists()
+    assert "000/commit.json" in caplog.text
+
+
+def test_files_that_others_wrote_into_the_old_data_outlive_its_time(out: Path) -> None:
+    replay, folder = _replay(out)
+    old = Path(commit(replay, folder, keep_days=-1).folders[0].old)
+    (old / "late.csv").write_text("k\n9\n")
+    expire(folder.parent)
+    assert (old / "late.csv").read_text() == "k\n9\n"
