@@ -142,5 +142,8 @@ def folder_size(folder: Path) -> int:
 
 def story(invocation: Invocation, code: int, log: Path) -> str:
     """Describe a failed program: its exit code, and the end of its log."""
-    tail = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-8:]
+    try:
+        tail = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-8:]
+    except FileNotFoundError:
+        tail = ["It wrote no log."]
     return f"{Path(invocation.script).name} ended with exit code {code}: " + "\n  ".join(["", *tail])

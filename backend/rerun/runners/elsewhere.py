@@ -103,6 +103,10 @@ def launch_folder(folder: Path, replays: Path) -> int | None:
         if script_sha256(launch.script) != launch.script_sha256:
             raise UnsupportedError(f"{launch.script} has changed since it was registered, or is missing.", hint="Register it again.")
         code = ThisMachine().run(launch, stop=lambda: "cancelled" if (real / _CANCEL).exists() else None)
+    except HeadwaterError as error:  # the service shows the end of the log to its user
+        with launch.log.open("a", encoding="utf-8") as log:
+            log.write(f"{error}\n")
+        raise
     finally:
         over.set()
         beats.join()

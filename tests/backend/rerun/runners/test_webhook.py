@@ -141,6 +141,7 @@ def test_only_folders_of_the_home_are_launched_and_only_unchanged_scripts(folder
     Path(asked.script).write_text(PROGRAM + "#")
     with pytest.raises(UnsupportedError, match="has changed"):
         launch_folder(asked.folder, replays)
+    assert "has changed" in asked.log.read_text()
     assert not (folder / "it-ran").exists()
     assert asked.folder.stat().st_mode & 0o077 == 0
 
