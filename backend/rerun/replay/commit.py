@@ -96,7 +96,7 @@ def expire(replays: Path) -> None:
         for file in replays.glob(f"*/{FILE}"):
             try:
                 _expire(file.parent)
-            except (HeadwaterError, OSError, ValueError) as error:  # a damaged file must not stop the commits of other replays
+            except (HeadwaterError, OSError, TypeError, ValueError) as error:  # a damaged file must not stop the commits of other replays
                 _log.warning("the commit in %s could not be examined: %s", file, error)
 
 
@@ -119,7 +119,7 @@ def keeps_old_data(folder: Path) -> bool:
 
 def load_commit(folder: Path) -> Commit | None:
     try:
-        return Commit.model_validate_json((folder / FILE).read_text(encoding="utf-8"))
+        return Commit.model_validate_json((folder / FILE).read_bytes())
     except FileNotFoundError:
         return None
 
@@ -289,13 +289,13 @@ def _is_exchanged(one: CommittedFolder) -> bool:
 def _drop(one: CommittedFolder) -> None:
     """Remove the hidden folder if it is the copy of the shadow. Files that another program wrote there meanwhile stay."""
     old = Path(one.old)
-    if old.is_dir() and old.stat().st_ino == one.inode and is_unchanged(old, one.files):
+    if old.is_dir() and old.stat().st_ino == one.inode and is_unchanged(old, one.files, may_lack_files=True):
         shutil.rmtree(old, ignore_errors=True)
 
 
 def _remove_old(one: CommittedFolder) -> None:
     """Remove the old data. Files that another program wrote there meanwhile stay."""
-    if _is_exchanged(one) and is_unchanged(Path(one.old), one.before):
+    if _is_exchanged(one) and is_unchanged(Path(one.old), one.before, may_lack_files=True):
         shutil.rmtree(one.old, ignore_errors=True)
 
 

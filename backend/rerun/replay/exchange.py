@@ -29,12 +29,17 @@ def folder_states(folder: Path) -> FileStates:
     return found
 
 
-def is_unchanged(folder: Path, states: FileStates) -> bool:
-    """Whether the files of a folder have the given states. States from an earlier release lack change time and inode."""
+def is_unchanged(folder: Path, states: FileStates, *, may_lack_files: bool = False) -> bool:
+    """Whether the files of a folder have the given states. States from an earlier release lack change time and inode.
+
+    With `may_lack_files`, files may be missing, because a crash may have interrupted the removal of the folder.
+    """
     if not folder.is_dir() or folder.is_symlink():
         return False
     now = folder_states(folder)
-    return now.keys() == states.keys() and all(now[name][: len(then)] == tuple(then) for name, then in states.items())
+    if not (now.keys() <= states.keys() if may_lack_files else now.keys() == states.keys()):
+        return False
+    return all(state[: len(states[name])] == tuple(states[name]) for name, state in now.items())
 
 
 def copy_folder(source: Path, target: Path, like: Path) -> None:

@@ -25,6 +25,7 @@ from headwater.backend.rerun.replay.checks import check_met, check_readable, che
 from headwater.backend.rerun.replay.commit import check_places, commit, expire, keeps_old_data, load_commit, output_states, undo
 from headwater.backend.rerun.replay.dry_run import DryRun, summarize
 from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind, refuse_other_parts
+from headwater.backend.rerun.replay.latest_runs import check_read_by_latest_runs
 from headwater.backend.rerun.replay.model import FAULT, Commit, Limits, Replay, ReplayState, Step
 from headwater.backend.rerun.replay.partial_results import limit_partial_results, notes_on_partial_results, partial_results_folder
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
@@ -78,7 +79,8 @@ class Replays:
         Raises:
             InvalidQueryError: there is no such kind, or it does not accept the request.
             NotFoundError: no flow leads to the output.
-            UnsupportedError: a needed program is not registered or changed since, or the output cannot be read.
+            UnsupportedError: a needed program is not registered or changed since, or the output cannot be read, or only an earlier run
+                of a job read the chosen records.
         """
         if request.script is not None:
             raise UnsupportedError("A service runs registered scripts only.", hint="On the machine of the home: headwater replay --script.")
@@ -110,10 +112,12 @@ class Replays:
         """
         known = load_kind(kind)
         refuse_other_parts(request, kind, known)
-        work = await known.plan(request, Sources(tenant, self._graph, self._sources, self._trace))
+        sources = Sources(tenant, self._graph, self._sources, self._trace)
+        work = await known.plan(request, sources)
         check_readable(work.output, self._sources)
         steps = [self._step(work, application) for application in work.start.applications]
         states = await asyncio.to_thread(file_states, {**work.exclude, **work.keep, **work.edits}, self._sources)
+        await check_read_by_latest_runs(work, states, sources)
         before = await asyncio.to_thread(output_states, list(work.outputs or [work.output])) if is_kept or commits else {}
         identifier = uuid.uuid4().hex
         replay = Replay(
@@ -302,7 +306,7 @@ class Replays:
     @staticmethod
     def _load(file: Path) -> Replay | None:
         try:
-            found = Replay.model_validate_json(file.read_text(encoding="utf-8"))
+            found = Replay.model_validate_json(file.read_bytes())
             found.commit = load_commit(file.parent)
             return found
         except FileNotFoundError:

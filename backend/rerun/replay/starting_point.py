@@ -61,8 +61,24 @@ async def find_starting_point(
         chosen |= producers
 
 
+async def files_read(sources: Sources, runs: Sequence[str]) -> dict[str, set[FileBlock]]:
+    """Return the files that each of some runs read, as far as they are known."""
+    found: dict[str, set[FileBlock]] = {run: set() for run in runs}
+    for edge in await sources.graph.neighbours(sources.tenant, runs, direction=Direction.UPSTREAM, kinds=[EdgeKind.READS]):
+        kind, parts = parse_id(edge.src)
+        if kind == NodeKind.PARTITION and len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit():
+            found[edge.dst].add(FileBlock(uri_of(parts[0]), int(parts[1]), int(parts[2])))
+    return found
+
+
+def is_below(file: FileBlock, dataset: str) -> bool:
+    """Whether a file has the path of a dataset, or is in its folder."""
+    prefix = file_prefix(dataset).rstrip("/")
+    return file.path == prefix or file.path.startswith(f"{prefix}/")
+
+
 class _Check:
-    """Compares datasets with what runs read. Each dataset is listed once."""
+    """Compares datasets with what runs read. Each dataset is listed once, and each run is asked for its files once."""
 
     GONE = "is gone"
     UNFIT = "is not read by a scan of files"
@@ -70,18 +86,22 @@ class _Check:
     def __init__(self, upstream: Upstream, sources: Sources, *, selects: bool) -> None:
         self._upstream, self._sources, self._selects = upstream, sources, selects
         self._listed: dict[str, Sequence[FileBlock] | None] = {}
+        self._files: dict[str, Collection[FileBlock]] = {}  # by run
+        self._reasons: dict[tuple[Flow, str], str | None] = {}
 
     async def reason_against(self, dataset: str, applications: Collection[str]) -> str | None:
         """Return why a replay cannot read a dataset from its place, None if it can. What is not known counts as unchanged."""
         for flow in self._upstream.flows:
             if flow.application in applications and dataset in flow.reads:
-                if self._selects and not await self._is_scan(flow, dataset):
-                    return self.UNFIT
-                if reason := await self._reason_of(flow, dataset):
+                if (flow, dataset) not in self._reasons:
+                    self._reasons[flow, dataset] = await self._reason_of(flow, dataset)
+                if reason := self._reasons[flow, dataset]:
                     return reason
         return None
 
     async def _reason_of(self, flow: Flow, dataset: str) -> str | None:
+        if self._selects and not await self._is_scan(flow, dataset):
+            return self.UNFIT
         try:
             blocks = await self._list(dataset)
         except (HeadwaterError, OSError):
@@ -108,14 +128,9 @@ class _Check:
         """Return the files of a dataset that the run of a flow read; None if they are not known."""
         if not flow.run:
             return None
-        edges = await self._sources.graph.neighbours(self._sources.tenant, [flow.run], direction=Direction.UPSTREAM, kinds=[EdgeKind.READS])
-        found, prefix = set(), file_prefix(dataset).rstrip("/")
-        for kind, parts in (parse_id(edge.src) for edge in edges):
-            if kind == NodeKind.PARTITION and len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit():
-                path = uri_of(parts[0])
-                if path == prefix or path.startswith(f"{prefix}/"):
-                    found.add(FileBlock(path, int(parts[1]), int(parts[2])))
-        return found or None
+        if flow.run not in self._files:
+            self._files |= await files_read(self._sources, [flow.run])
+        return {block for block in self._files[flow.run] if is_below(block, dataset)} or None
 
     async def _began(self, application: str) -> float | None:
         """Return the time at which an application began, in milliseconds since the epoch; None if it is not known."""

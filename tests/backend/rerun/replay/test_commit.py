@@ -18,6 +18,7 @@ from headwater.backend.rerun.replay.model import Commit, Replay, ReplayState
 from headwater.errors import NotFoundError, SourceChangedError, UnsupportedError
 
 OLD, NEW = {"_SUCCESS": "", "part-0.csv": "k\n1\n", "day=1/part-1.csv": "k\n2\n"}, {"_SUCCESS": "", "part-9.csv": "k\n8\n"}
+NO_ZONE = '{"replay": "b", "at": "x", "kept_until": "2020-01-01T00:00:00"}'
 # Commits or undoes the replay in a file, and ends without any clean-up before or after a call of a function.
 KILLED = """
 import os, sys
@@ -344,12 +345,12 @@ def test_a_commit_after_one_that_was_put_back_has_a_retention_time_of_its_own(ou
     assert _content(out) == OLD
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"replay": 1}', '{"replay": "b", "at": "x", "kept_until": "never"}'])
+@pytest.mark.parametrize("content", ["{", "[]", '{"replay": 1}', '{"replay": "b", "at": "x", "kept_until": "never"}', NO_ZONE, "\xff"])
 def test_a_damaged_commit_does_not_stop_the_expiry_of_others(out: Path, content: str, caplog: pytest.LogCaptureFixture) -> None:
     replay, folder = _replay(out)
     made = commit(replay, folder, keep_days=-1)
     (folder.parent / "000").mkdir()
-    (folder.parent / "000" / "commit.json").write_text(content)
+    (folder.parent / "000" / "commit.json").write_bytes(content.encode("latin-1"))
     expire(folder.parent)
     assert not Path(made.folders[0].old).exists()
     assert "000/commit.json" in caplog.text
@@ -361,3 +362,19 @@ def test_files_that_others_wrote_into_the_old_data_outlive_its_time(out: Path) -
     (old / "late.csv").write_text("k\n9\n")
     expire(folder.parent)
     assert (old / "late.csv").read_text() == "k\n9\n"
+
+
+def test_old_data_whose_removal_a_crash_interrupted_is_removed_later(out: Path) -> None:
+    replay, folder = _replay(out)
+    old = Path(commit(replay, folder, keep_days=-1).folders[0].old)
+    (old / "part-0.csv").unlink()
+    expire(folder.parent)
+    assert not old.exists()
+
+
+def test_a_look_at_commits_writes_none_that_it_does_not_change(out: Path) -> None:
+    replay, folder = _replay(out)
+    commit(replay, folder, keep_days=1)
+    before = (folder / "commit.json").stat().st_ino
+    expire(folder.parent)
+    assert (folder / "commit.json").stat().st_ino == before

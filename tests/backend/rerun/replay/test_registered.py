@@ -17,7 +17,7 @@ from headwater.backend.projection import fold
 from headwater.backend.projection.event import event_stamp, project_event
 from headwater.backend.rerun.replay import ReplayRequest
 from headwater.backend.rerun.replay.model import Invocation, Limits, Replay, ReplayState, Step
-from headwater.backend.rerun.replay.runner import CANCEL, ReplayStoppedError, run_steps
+from headwater.backend.rerun.replay.runner import CANCEL, ReplayStoppedError, run_steps, story
 from headwater.backend.rerun.replay.service import Replays
 from headwater.errors import ConfigurationError, InvalidQueryError, UnsupportedError
 from headwater.graph.records import AssociationStore, DataRoots
@@ -316,3 +316,10 @@ def test_the_bytes_that_would_run_are_held_against_the_hash(script: Path, marker
     assert ran.returncode == 1
     assert "not the script that was registered" in ran.stderr or "is no script" in ran.stderr
     assert not marker.exists()
+
+
+def test_a_failed_program_without_a_log_is_described(tmp_path: Path, script: Path) -> None:
+    started = Invocation(
+        run="run:a", namespace="tests", job="pipeline", argv=[], working_directory="/", script=str(script), script_sha256=""
+    )
+    assert story(started, 1, tmp_path / "none.log") == "job.py ended with exit code 1: \n  It wrote no log."

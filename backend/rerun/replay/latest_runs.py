@@ -1,0 +1,57 @@
+"""Checks that the latest runs of the planned programs read the files of the chosen records.
+
+A replay repeats the latest run of each job. If several runs of a job made an output, for example one run that overwrote it and others that
+appended to it, the latest run may have read other files. A replay of the latest run then says nothing of the chosen records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headwater.backend.rerun.replay.kinds.kind import Sources, Work
+from headwater.backend.rerun.replay.starting_point import files_read, is_below
+from headwater.errors import HeadwaterError, UnsupportedError
+from headwater.graph.model import EdgeKind, NodeKind, node_id
+from headwater.graph.records import FileBlock, uri_of
+from headwater.graph.stores import Direction
+
+
+async def check_read_by_latest_runs(work: Work, states: Mapping[str, tuple[int, int]], sources: Sources) -> None:
+    """Check that the latest runs read the files of the chosen records. A file whose readers are not known is accepted.
+
+    `states` are the length and modification time of the files.
+
+    Raises:
+        UnsupportedError: only an earlier run of a job read a file.
+    """
+    planned = set(work.start.applications)
+    flows = [flow for flow in work.upstream.flows if flow.application in planned]
+    read = await files_read(sources, sorted({flow.run for flow in flows if flow.run}))
+    met = {block for blocks in read.values() for block in blocks}
+    for file, (length, modified) in states.items():
+        block = FileBlock(uri_of(file), length, modified)
+        readers = [flow for flow in flows if any(_contains(dataset, block) for dataset in flow.reads)]
+        if block in met or not readers or not all(read.get(flow.run) for flow in readers):
+            continue
+        earlier = await _applications_that_read(file, block, sources)
+        if earlier and not earlier & planned:
+            job = work.upstream.names.get(readers[0].application, readers[0].application)
+            raise UnsupportedError(
+                f"Several runs of the job {job} made its output. A replay repeats only the latest, which did not read {block.path}.",
+                hint="Run the program once on all of its inputs, and replay that run.",
+            )
+
+
+def _contains(dataset: str, block: FileBlock) -> bool:
+    try:
+        return is_below(block, dataset)
+    except HeadwaterError:  # a table of a database
+        return False
+
+
+async def _applications_that_read(file: str, block: FileBlock, sources: Sources) -> set[str]:
+    """Return the application runs that read a file in its present state. A run may have several jobs, and a job several queries."""
+    names = sorted({node_id(NodeKind.PARTITION, path, str(block.length), str(block.modified)) for path in (file, block.path)})
+    edges = await sources.graph.neighbours(sources.tenant, names, direction=Direction.DOWNSTREAM, kinds=[EdgeKind.READS])
+    runs = await sources.graph.get(sources.tenant, sorted({edge.dst for edge in edges}))
+    return {str(run.properties.get("parentRun") or run.id) for run in runs}
