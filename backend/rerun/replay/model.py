@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 FAULT = "A fault of ours: "  # prefix of errors in Headwater itself
-FileStates = dict[str, tuple[int, ...]]  # see exchange.folder_states
+FileStates = dict[str, tuple[int, ...]]  # by path in the output; see exchange.folder_states
 
 
 class ReplayState(StrEnum):
@@ -110,26 +110,32 @@ class CommitState(StrEnum):
 
 
 class CommittedFolder(BaseModel):
-    """A folder to exchange. `old` contains the old data after the exchange.
+    """An output to exchange. `old` contains the old data after the exchange.
 
-    `inode` is the inode of the new folder, `files` are its files. `before` are the files of the old data.
+    `kind` is the kind of its place. `files` and `before` are the states of the new and of the old data. `inode` is the inode of a new
+    folder. `detail` belongs to the kind. `is_cleared`: what no reader finds is removed. `notes` are sentences about the commit.
     """
 
     dataset: str
     place: str
     old: str
-    inode: int
+    kind: str = "folder"
+    inode: int = 0
     files: FileStates
     before: FileStates = {}
+    detail: dict[str, Any] = {}
     state: CommitState = CommitState.PREPARED
+    is_cleared: bool = False
+    notes: list[str] = []
 
 
 class Commit(BaseModel):
-    """The commit of a replay. The old data is stored until `kept_until` (ISO 8601, UTC)."""
+    """The commit of a replay. The old data is stored until `kept_until` (ISO 8601, UTC). `is_undone`: an undo has begun."""
 
     replay: str
     at: str
     kept_until: str
+    is_undone: bool = False
     folders: list[CommittedFolder] = []
 
 
@@ -148,7 +154,8 @@ class Replay(BaseModel):
 
     `commit` is in `commit.json`, next to the replay's own file. `started_by` is the person or the key that asked for the replay.
 
-    `changed` are the compared datasets that differ. `before` maps outputs to the states of their files when the replay began.
+    `changed` are the compared datasets that differ. `before` maps outputs to the states of their files when the replay began, and
+    `places` maps them to the kinds of their places.
     """
 
     id: str
@@ -173,6 +180,7 @@ class Replay(BaseModel):
     outputs: Sequence[str] = ()
     changed: list[str] = []
     before: Mapping[str, FileStates] = {}
+    places: Mapping[str, str] = {}
     notes: list[str] = []
     states: Mapping[str, tuple[int, int]] = {}
     steps: list[Step] = []

@@ -22,11 +22,12 @@ from pydantic import ValidationError
 
 from headwater.backend.rerun.replay.approval import Approval, approve, check_approved
 from headwater.backend.rerun.replay.checks import check_met, check_readable, check_unchanged, file_states
-from headwater.backend.rerun.replay.commit import check_places, commit, expire, keeps_old_data, load_commit, output_states, undo
+from headwater.backend.rerun.replay.commit import check_places, commit, expire, keeps_old_data, load_commit, undo
 from headwater.backend.rerun.replay.dry_run import DryRun, summarize
 from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind, refuse_other_parts
 from headwater.backend.rerun.replay.latest_runs import check_read_by_latest_runs
 from headwater.backend.rerun.replay.model import FAULT, Commit, Limits, Replay, ReplayState, Step
+from headwater.backend.rerun.replay.output_places import OutputPlaces
 from headwater.backend.rerun.replay.partial_results import limit_partial_results, notes_on_partial_results, partial_results_folder
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
 from headwater.backend.rerun.replay.replay_settings import ReplaySettings
@@ -118,18 +119,20 @@ class Replays:
         steps = [self._step(work, application) for application in work.start.applications]
         states = await asyncio.to_thread(file_states, {**work.exclude, **work.keep, **work.edits}, self._sources)
         await check_read_by_latest_runs(work, states, sources)
-        before = await asyncio.to_thread(output_states, list(work.outputs or [work.output])) if is_kept or commits else {}
+        outputs = list(work.outputs or [work.output]) if is_kept or commits else []
+        places, before = await asyncio.to_thread(OutputPlaces(self._sources).states, outputs)
         identifier = uuid.uuid4().hex
         replay = Replay(
             id=identifier, tenant=tenant, output=work.output, within=place_named(work.output, request.output), started_at=_now(), kind=kind,
             shadow=str(self._folder / identifier / "data"), exclude=work.exclude, keep=work.keep, restrict=work.restrict, edits=work.edits,
-            chosen=work.chosen, outputs=work.outputs, before=before, notes=[*work.notes, *work.start.notes(work.upstream.flows)],
+            chosen=work.chosen, outputs=work.outputs, before=before, places=places,
+            notes=[*work.notes, *work.start.notes(work.upstream.flows)],
             starts=work.start.datasets, states=states, steps=steps,
             limits=limits or Limits(), process=os.getpid(), started_by=by, changed_places=work.changed,
             partials=str(partial_results_folder(self._folder, tenant)) if work.changed else "",
         )  # fmt: skip
         if commits:
-            check_places(replay)
+            await asyncio.to_thread(check_places, replay, self._sources)
         if is_kept:
             self._save(replay)
         return replay
@@ -210,7 +213,7 @@ class Replays:
         if found is not None:
             if found.state in (ReplayState.QUEUED, ReplayState.RUNNING):
                 raise InvalidQueryError(f"The replay {identifier} has not ended.", field="id", hint="Remove it when it has.")
-            await asyncio.to_thread(expire, self._folder)
+            await asyncio.to_thread(partial(expire, self._folder, sources=self._sources))
             if await asyncio.to_thread(keeps_old_data, self._folder / identifier):
                 raise InvalidQueryError(
                     f"The replay {identifier} was committed, and its folder is needed to undo that.", field="id", hint="Undo it, or wait."
@@ -258,9 +261,9 @@ class Replays:
         found = await self._known(tenant, identifier)
         if ReplaySettings.of_home(self._folder.parent).commit.approval:
             await asyncio.to_thread(check_approved, found, self._folder / identifier, by)
-        await asyncio.to_thread(expire, self._folder)
+        await asyncio.to_thread(partial(expire, self._folder, sources=self._sources))
         await asyncio.to_thread(check_unchanged, found, self._sources)
-        return await asyncio.to_thread(partial(commit, found, self._folder / identifier, keep_days=keep_days))
+        return await asyncio.to_thread(partial(commit, found, self._folder / identifier, keep_days=keep_days, sources=self._sources))
 
     async def undo(self, tenant: str, identifier: str) -> Commit:
         """Put the old data of a committed replay back.
@@ -270,8 +273,8 @@ class Replays:
             SourceChangedError: the committed data changed since.
         """
         await self._known(tenant, identifier)
-        await asyncio.to_thread(expire, self._folder)
-        return await asyncio.to_thread(undo, identifier, self._folder / identifier)
+        await asyncio.to_thread(partial(expire, self._folder, sources=self._sources))
+        return await asyncio.to_thread(partial(undo, identifier, self._folder / identifier, sources=self._sources))
 
     async def _known(self, tenant: str, identifier: str) -> Replay:
         found = await self.get(tenant, identifier)

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.rerun.replay.commit import CommitState, commit, expire, keeps_old_data, output_states, undo
+from headwater.backend.rerun.replay.commit import CommitState, commit, expire, keeps_old_data, undo
 from headwater.backend.rerun.replay.exchange import exchange_folders
 from headwater.backend.rerun.replay.model import Commit, Replay, ReplayState
+from headwater.backend.rerun.replay.output_places import OutputPlaces
 from headwater.errors import NotFoundError, SourceChangedError, UnsupportedError
+from headwater.graph.records.roots import ANYWHERE
 
 OLD, NEW = {"_SUCCESS": "", "part-0.csv": "k\n1\n", "day=1/part-1.csv": "k\n2\n"}, {"_SUCCESS": "", "part-9.csv": "k\n8\n"}
 NO_ZONE = '{"replay": "b", "at": "x", "kept_until": "2020-01-01T00:00:00"}'
@@ -24,11 +26,12 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from headwater.backend.rerun.replay import commit as module, exchange
+from headwater.backend.rerun.replay.output_places import local_folder
 from headwater.backend.rerun.replay.model import Replay
 
 action, file, name, when, number = sys.argv[1:]
 replay = Replay.model_validate_json(Path(file).read_text())
-owner = exchange if name == "sync_below" else module
+owner = {"sync_below": exchange, "exchange_folders": local_folder}.get(name, module)
 original, calls = getattr(owner, name), []
 
 def call(*arguments, **options):
@@ -80,7 +83,8 @@ def _replay(*outs: Path, **changes: Any) -> tuple[Replay, Path]:
     datasets = [f"dataset:file:{each}" for each in outs]
     given: dict[str, Any] = {
         "id": folder.name, "tenant": "t", "output": datasets[0], "started_at": datetime.now(UTC).isoformat(), "shadow": str(shadow),
-        "process": os.getpid(), "exclude": {}, "state": ReplayState.COMPLETE, "changed": datasets, "before": output_states(datasets),
+        "process": os.getpid(), "exclude": {}, "state": ReplayState.COMPLETE, "changed": datasets,
+        "before": OutputPlaces(ANYWHERE).states(datasets)[1],
     }  # fmt: skip
     return Replay(**(given | changes)), folder
 
@@ -139,11 +143,11 @@ def test_committed_data_that_changed_since_is_not_undone(out: Path) -> None:
 def test_replays_that_cannot_take_the_place_of_data_are_refused(out: Path) -> None:
     (out / "_delta_log").mkdir()
     for changes, said in (
-        ({}, "no local folder of files"),
+        ({}, "cannot take the place of"),
         ({"kind": "selective"}, "kind selective cannot be committed"),
         ({"kind": "verify"}, "kind verify cannot be committed"),
         ({"state": ReplayState.FAILED}, "only a complete one"),
-        ({"before": {}}, "no local folder of files"),
+        ({"before": {}}, "cannot take the place of"),
     ):
         replay, folder = _replay(out, **changes)
         with pytest.raises(UnsupportedError, match=said):
@@ -223,7 +227,7 @@ def test_outputs_are_committed_together_or_not_at_all(outs: list[Path], number: 
             _write(other, {"late.csv": "k\n"})
         exchange_folders(one, other)
 
-    monkeypatch.setattr("headwater.backend.rerun.replay.commit.exchange_folders", write_first)
+    monkeypatch.setattr("headwater.backend.rerun.replay.output_places.local_folder.exchange_folders", write_first)
     with pytest.raises(SourceChangedError, match="nothing was replaced"):
         commit(replay, folder, keep_days=1)
     late = {"late.csv": "k\n"}
@@ -300,7 +304,7 @@ def test_an_undo_removes_nothing_that_was_written_meanwhile(outs: list[Path], nu
             _write(other, {"late.csv": "k\n"})
         exchange_folders(one, other)
 
-    monkeypatch.setattr("headwater.backend.rerun.replay.commit.exchange_folders", write_first)
+    monkeypatch.setattr("headwater.backend.rerun.replay.output_places.local_folder.exchange_folders", write_first)
     with pytest.raises(SourceChangedError, match="its committed data stays"):
         undo(replay.id, folder)
     assert _all(outs) == [NEW | ({"late.csv": "k\n"} if place == 3 - number else {}) for place in range(3)]
@@ -333,7 +337,7 @@ def _kill(action: str, replay: Replay, folder: Path, name: str, when: str, numbe
 def test_a_commit_after_one_that_was_put_back_has_a_retention_time_of_its_own(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     replay, folder = _replay(out)
     with monkeypatch.context() as patch:
-        patch.setattr("headwater.backend.rerun.replay.commit.is_unchanged", lambda *_: False)
+        patch.setattr("headwater.backend.rerun.replay.output_places.local_folder.is_unchanged", lambda *_, **__: False)
         with pytest.raises(SourceChangedError):
             commit(replay, folder, keep_days=-1)
     earlier = Commit(replay=replay.id, at="2020-01-01T00:00:00+00:00", kept_until="2020-01-02T00:00:00+00:00")
