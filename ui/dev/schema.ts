@@ -397,7 +397,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
           // A test of one page gives its nodes these parts.
           containers: ({ id, containers }: WorldNode & { containers?: unknown[] }) => containers ?? ancestors(id),
           descriptions: ({ descriptions }: { descriptions?: object }) => descriptions ?? NO_DESCRIPTIONS,
-          facts: ({ id }: WorldNode) => factsOf(id),
+          facts: ({ id, facts }: WorldNode & { facts?: object }) => facts ?? factsOf(id),
           unwritten: () => false,
           children: ({ id }: WorldNode, { kinds, first }: { kinds?: string[]; first: number }) => {
             const found = NODES.filter((each) => each.parent === id && (!kinds || kinds.includes(each.kind)));

@@ -4,7 +4,7 @@ import { lastRunsOf, sizesOf, summaries, versionsOf } from './datasets';
 import { byTime, healthOf, runFacts } from './runs';
 import { schemaOf } from './schema';
 import { bytesText } from './size';
-import { ago, duration, instantText, secondsText } from './time';
+import { ago, duration, instantText, secondsText, shortAgo } from './time';
 
 const run = (properties: unknown, id = 'run:1', status?: string) =>
   runFacts({ id, properties, ...(status && { ledger: { status, problems: [], rows: null, bytes: null } }) });
@@ -159,7 +159,9 @@ test.each([
   [9, 'just now'],
   [-9, 'just now'],
   [59, '59 seconds ago'],
-  [119, '119 seconds ago'],
+  [60, '1 minute ago'],
+  [106, '1 minute ago'],
+  [119, '1 minute ago'],
   [150, '2 minutes ago'],
   [90 * 60, '90 minutes ago'],
   [119 * 60 + 59, '119 minutes ago'],
@@ -192,4 +194,17 @@ test.each([
   [999_950_000, '1.0 GB'],
 ])('%d bytes are %s', (bytes, text) => {
   expect(bytesText(bytes)).toBe(text);
+});
+
+test.each([
+  [0, 'now'],
+  [59, 'now'],
+  [60, '1 min'],
+  [3599, '59 min'],
+  [3600, '1 h'],
+  [47.9 * 3600, '47 h'],
+  [48 * 3600, '2 d'],
+])('the time since %d seconds ago has a short form', (seconds, text) => {
+  const now = Date.parse('2026-02-03T12:00:00Z');
+  expect(shortAgo(new Date(now - seconds * 1000).toISOString(), now)).toBe(text);
 });

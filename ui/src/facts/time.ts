@@ -14,15 +14,16 @@ export function ago(instant: string, now = Date.now()): string {
   const size = Math.abs(seconds);
   if (size < 10) return 'just now';
   if (size >= 30 * DAY) return instant.slice(0, 10);
-  // A unit begins at two of it, and its number is never rounded up: 38 hours are not two days.
-  const [unit, length] = UNITS.find(([, each]) => size >= 2 * each) ?? ['second', 1];
+  // Hours and days begin at two of them, and a number is never rounded up: 38 hours are not two days.
+  const [unit, length] = UNITS.find(([, each]) => size >= (each === MINUTE ? 1 : 2) * each) ?? ['second', 1];
   return new Intl.RelativeTimeFormat('en').format(-Math.trunc(seconds / length), unit);
 }
 
-/** `38 min`, `3 h` or `12 d`: the time since an instant in ISO 8601, for narrow places. */
+/** `now`, `38 min`, `3 h` or `12 d`: the time since an instant in ISO 8601, for narrow places. */
 export function shortAgo(instant: string, now = Date.now()): string {
   const seconds = Math.max(0, Math.round((now - Date.parse(instant)) / 1000));
   if (Number.isNaN(seconds)) return instant;
+  if (seconds < MINUTE) return 'now';
   if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min`;
   return seconds < 2 * DAY ? `${Math.floor(seconds / HOUR)} h` : `${Math.floor(seconds / DAY)} d`;
 }

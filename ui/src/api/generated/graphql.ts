@@ -295,7 +295,11 @@ export type StatedFactsQueryVariables = Exact<{
 }>;
 
 
-export type StatedFactsQuery = { node: { id: string, descriptions: { description: string | null, owners: Array<string>, tags: Array<string>, terms: Array<string> }, facts: { size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } | null, quality: { passed: number, failed: number } | null, inputs: Array<{ dataset: string, size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } }>, outputs: Array<{ dataset: string, size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } }>, error: { message: string, stackTrace: string | null, cut: boolean } | null, sourcePlace: { url: string | null, stated: string | null, repository: string | null, path: string | null, version: string | null, branch: string | null, tag: string | null } | null, sql: { query: string, dialect: string | null, cut: boolean } | null, source: { code: string, language: string | null, cut: boolean } | null } } | null };
+export type StatedFactsQuery = { node: { id: string, facts: { size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } | null, quality: { passed: number, failed: number } | null, inputs: Array<{ dataset: string, size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } }>, outputs: Array<{ dataset: string, size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } }>, error: { message: string, stackTrace: string | null, cut: boolean } | null, sourcePlace: { url: string | null, stated: string | null, repository: string | null, path: string | null, version: string | null, branch: string | null, tag: string | null } | null, sql: { query: string, dialect: string | null, cut: boolean } | null, source: { code: string, language: string | null, cut: boolean } | null }, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null } } | null };
+
+export type FailureFragment = { error: { message: string, stackTrace: string | null, cut: boolean } | null };
+
+export type CodeFragment = { sourcePlace: { url: string | null, stated: string | null, repository: string | null, path: string | null, version: string | null, branch: string | null, tag: string | null } | null, sql: { query: string, dialect: string | null, cut: boolean } | null, source: { code: string, language: string | null, cut: boolean } | null };
 
 export type SizeFragment = { rows: number | null, bytes: number | null, files: number | null, at: string | null };
 
@@ -646,7 +650,7 @@ export type JobQueryVariables = Exact<{
 }>;
 
 
-export type JobQuery = { node: { id: string, name: string, properties: unknown, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null } } | null, runs: { nodes: Array<{ id: string, properties: unknown, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null }> }, lineage: { edges: Array<{ src: string, dst: string, kind: EdgeKind, former: boolean }> } };
+export type JobQuery = { node: { id: string, name: string, facts: { sourcePlace: { url: string | null, stated: string | null, repository: string | null, path: string | null, version: string | null, branch: string | null, tag: string | null } | null, sql: { query: string, dialect: string | null, cut: boolean } | null, source: { code: string, language: string | null, cut: boolean } | null }, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null } } | null, runs: { nodes: Array<{ id: string, properties: unknown, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null }> }, lineage: { edges: Array<{ src: string, dst: string, kind: EdgeKind, former: boolean }> } };
 
 export type WritersQueryVariables = Exact<{
   id: string;
@@ -660,7 +664,7 @@ export type RunQueryVariables = Exact<{
 }>;
 
 
-export type RunQuery = { node: { id: string, name: string, properties: unknown, containers: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, children: { nodes: Array<{ id: string, name: string, properties: unknown, children: { total: number, nodes: Array<{ id: string, name: string, properties: unknown }> } }> }, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null } | null, lineage: { edges: Array<{ src: string, dst: string, kind: EdgeKind }> } };
+export type RunQuery = { node: { id: string, name: string, properties: unknown, facts: { sql: { query: string, dialect: string | null, cut: boolean } | null, error: { message: string, stackTrace: string | null, cut: boolean } | null }, containers: Array<{ id: string, kind: NodeKind, name: string, facts: { sourcePlace: { url: string | null, stated: string | null, repository: string | null, path: string | null, version: string | null, branch: string | null, tag: string | null } | null, sql: { query: string, dialect: string | null, cut: boolean } | null, source: { code: string, language: string | null, cut: boolean } | null } }>, children: { nodes: Array<{ id: string, name: string, properties: unknown, children: { total: number, nodes: Array<{ id: string, name: string, properties: unknown }> } }> }, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null } | null, lineage: { edges: Array<{ src: string, dst: string, kind: EdgeKind }> } };
 
 export type ImpactQueryVariables = Exact<{
   focus: Array<string> | string;
@@ -703,6 +707,38 @@ export const LedgerFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Ledger"}) as unknown as TypedDocumentString<LedgerFragment, unknown>;
+export const FailureFragmentDoc = new TypedDocumentString(`
+    fragment Failure on Facts {
+  error {
+    message
+    stackTrace
+    cut
+  }
+}
+    `, {"fragmentName":"Failure"}) as unknown as TypedDocumentString<FailureFragment, unknown>;
+export const CodeFragmentDoc = new TypedDocumentString(`
+    fragment Code on Facts {
+  sourcePlace {
+    url
+    stated
+    repository
+    path
+    version
+    branch
+    tag
+  }
+  sql {
+    query
+    dialect
+    cut
+  }
+  source {
+    code
+    language
+    cut
+  }
+}
+    `, {"fragmentName":"Code"}) as unknown as TypedDocumentString<CodeFragment, unknown>;
 export const SizeFragmentDoc = new TypedDocumentString(`
     fragment Size on DataSize {
   rows
@@ -1030,12 +1066,7 @@ export const StatedFactsDocument = new TypedDocumentString(`
     query StatedFacts($id: ID!) {
   node(id: $id) {
     id
-    descriptions {
-      description
-      owners
-      tags
-      terms
-    }
+    ...Described
     facts {
       size {
         ...Size
@@ -1056,38 +1087,54 @@ export const StatedFactsDocument = new TypedDocumentString(`
           ...Size
         }
       }
-      error {
-        message
-        stackTrace
-        cut
-      }
-      sourcePlace {
-        url
-        stated
-        repository
-        path
-        version
-        branch
-        tag
-      }
-      sql {
-        query
-        dialect
-        cut
-      }
-      source {
-        code
-        language
-        cut
-      }
+      ...Failure
+      ...Code
     }
   }
 }
-    fragment Size on DataSize {
+    fragment Failure on Facts {
+  error {
+    message
+    stackTrace
+    cut
+  }
+}
+fragment Code on Facts {
+  sourcePlace {
+    url
+    stated
+    repository
+    path
+    version
+    branch
+    tag
+  }
+  sql {
+    query
+    dialect
+    cut
+  }
+  source {
+    code
+    language
+    cut
+  }
+}
+fragment Size on DataSize {
   rows
   bytes
   files
   at
+}
+fragment Described on Node {
+  descriptions {
+    owners
+    stewards
+    tags
+    tagValues
+    terms
+    description
+  }
 }`) as unknown as TypedDocumentString<StatedFactsQuery, StatedFactsQueryVariables>;
 export const RowsDocument = new TypedDocumentString(`
     query Rows($dataset: ID!, $where: String, $order: RowOrder, $first: Int!, $offset: Int!) {
@@ -1931,8 +1978,10 @@ export const JobDocument = new TypedDocumentString(`
   node(id: $id) {
     id
     name
-    properties
     ...Described
+    facts {
+      ...Code
+    }
   }
   runs(job: $id, first: $first) {
     nodes {
@@ -1959,6 +2008,27 @@ export const JobDocument = new TypedDocumentString(`
     }
     rows
     bytes
+  }
+}
+fragment Code on Facts {
+  sourcePlace {
+    url
+    stated
+    repository
+    path
+    version
+    branch
+    tag
+  }
+  sql {
+    query
+    dialect
+    cut
+  }
+  source {
+    code
+    language
+    cut
   }
 }
 fragment Described on Node {
@@ -1992,11 +2062,21 @@ export const RunDocument = new TypedDocumentString(`
     name
     properties
     ...Ledger
+    facts {
+      ...Failure
+      sql {
+        query
+        dialect
+        cut
+      }
+    }
     containers {
       id
       kind
       name
-      properties
+      facts {
+        ...Code
+      }
     }
     children(kinds: [STAGE], first: 50) {
       nodes {
@@ -2031,6 +2111,34 @@ export const RunDocument = new TypedDocumentString(`
     }
     rows
     bytes
+  }
+}
+fragment Failure on Facts {
+  error {
+    message
+    stackTrace
+    cut
+  }
+}
+fragment Code on Facts {
+  sourcePlace {
+    url
+    stated
+    repository
+    path
+    version
+    branch
+    tag
+  }
+  sql {
+    query
+    dialect
+    cut
+  }
+  source {
+    code
+    language
+    cut
   }
 }`) as unknown as TypedDocumentString<RunQuery, RunQueryVariables>;
 export const ImpactDocument = new TypedDocumentString(`

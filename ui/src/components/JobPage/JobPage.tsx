@@ -2,8 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { JobDocument, type JobQuery } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
 import { fullName } from '../../facts/datasets';
-import { codeOf, sourceCodeOf } from '../../facts/execution';
-import { properties } from '../../facts/read';
 import { byTime, runFacts } from '../../facts/runs';
 import { parseId } from '../../graph/ids';
 import { jobTitle, titleOf } from '../../graph/names';
@@ -12,14 +10,13 @@ import type { PageProps } from '../../pages';
 import styles from '../../styles/sections.module.css';
 import { Badge } from '../Badge/Badge';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
+import { CodeSection } from '../CodeSection/CodeSection';
 import { Descriptions } from '../Descriptions/Descriptions';
 import { Durations } from '../Durations/Durations';
 import { Link } from '../Link/Link';
 import { ErrorNote, Note } from '../Note/Note';
 import { RunTable } from '../RunTable/RunTable';
 import { Skeleton } from '../Skeleton/Skeleton';
-import { SourceLink } from '../SourceLink/SourceLink';
-import { SqlText } from '../SqlText/SqlText';
 
 const FIRST = 60;
 
@@ -54,13 +51,11 @@ interface JobProps {
 }
 
 function Job({ node, runs, edges }: JobProps) {
-  const facts = properties(node.properties);
+  const { sql, source, sourcePlace } = node.facts;
   const sorted = byTime(runs.map(runFacts));
-  const code = codeOf(facts, properties(runs[0]?.properties));
   return (
     <>
       <Descriptions descriptions={node.descriptions} />
-      <SourceLink source={sourceCodeOf(facts)} />
       <section className={styles.section} aria-labelledby="runs">
         <h2 id="runs">Runs</h2>
         <Durations runs={sorted} />
@@ -71,12 +66,7 @@ function Job({ node, runs, edges }: JobProps) {
         <Flows title="Reads" edges={edges.filter(({ kind }) => kind === 'READS')} end="src" />
         <Flows title="Writes" edges={edges.filter(({ kind }) => kind === 'WRITES')} end="dst" />
       </section>
-      {code && (
-        <section className={styles.section} aria-labelledby="code">
-          <h2 id="code">{code.language === 'sql' ? 'SQL' : 'Source code'}</h2>
-          <SqlText {...code} />
-        </section>
-      )}
+      <CodeSection sql={sql} source={source} place={sourcePlace} />
     </>
   );
 }

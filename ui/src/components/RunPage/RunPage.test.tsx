@@ -15,13 +15,20 @@ const failed = {
   state: 'FAIL',
   startedAt: '2026-02-03T09:00:00Z',
   endedAt: '2026-02-03T09:00:08Z',
-  errorMessage: { message: 'write refused', stackTrace: STACK },
   [`input:${ORDERS}`]: {},
 };
-const job = node('job:airflow:export', 'JOB', {
-  sql: { query: 'select 1 from orders' },
-  sourceCodeLocation: { url: 'javascript:alert(1)', path: 'jobs/export.sql', version: '4f2a91c' },
-});
+const error = { message: 'write refused', stackTrace: STACK, cut: false };
+const job = node(
+  'job:airflow:export',
+  'JOB',
+  {},
+  {
+    facts: {
+      sql: { query: 'select 1 from orders', cut: false },
+      sourcePlace: { url: null, stated: 'javascript:alert(1)', path: 'jobs/export.sql', version: '4f2a91c' },
+    },
+  },
+);
 const lineage = () => ({
   nodes: [],
   edges: [
@@ -46,7 +53,7 @@ const runLineage = () => ({
 
 test('a failed run shows its error, the stack trace, what it was to write, and its SQL', async () => {
   renderPage('/?page=run&item=run:1', {
-    query: { node: () => node('run:1', 'RUN', failed, { containers: [job] }), lineage: runLineage },
+    query: { node: () => node('run:1', 'RUN', failed, { containers: [job], facts: { error } }), lineage: runLineage },
   });
   expect(await screen.findByRole('heading', { level: 1, name: 'A run of export' })).toBeVisible();
   const alert = screen.getByRole('alert');

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { RunDocument, type RunQuery } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
 import { fullName } from '../../facts/datasets';
-import { codeOf, failureOf, parametersOf, settingsOf, sourceCodeOf } from '../../facts/execution';
+import { parametersOf, settingsOf } from '../../facts/parameters';
 import { properties } from '../../facts/read';
 import { hasFailed, runFacts, stateOf } from '../../facts/runs';
 import { duration, instantText } from '../../facts/time';
@@ -12,13 +12,12 @@ import type { PageProps } from '../../pages';
 import styles from '../../styles/sections.module.css';
 import { Badge } from '../Badge/Badge';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
+import { CodeSection } from '../CodeSection/CodeSection';
 import { Instant } from '../Instant/Instant';
 import { Link } from '../Link/Link';
 import { ErrorNote, Note } from '../Note/Note';
 import { LedgerLines } from '../RunCard/RunCard';
 import { Skeleton } from '../Skeleton/Skeleton';
-import { SourceLink } from '../SourceLink/SourceLink';
-import { SqlText } from '../SqlText/SqlText';
 import { Table } from '../Table/Table';
 import { Timeline } from '../Timeline/Timeline';
 import own from './RunPage.module.css';
@@ -54,9 +53,8 @@ function Details({ node, edges }: { node: Run; edges: RunQuery['lineage']['edges
   const facts = properties(node.properties);
   const run = runFacts(node);
   const { tone, label } = stateOf(run);
-  const failure = failureOf(facts);
-  const job = properties(node.containers.find(({ kind }) => kind === 'JOB')?.properties);
-  const code = codeOf(job, facts);
+  const { error, sql } = node.facts;
+  const job = node.containers.find(({ kind }) => kind === 'JOB')?.facts;
   const spans = spansOf(node.children.nodes);
   return (
     <>
@@ -70,14 +68,15 @@ function Details({ node, edges }: { node: Run; edges: RunQuery['lineage']['edges
         {run.started && run.ended && <span>took {duration(run.started, run.ended)}</span>}
         <code>{node.id.slice('run:'.length)}</code>
       </p>
-      {failure && (
-        <Note tone="bad" title={failure.message}>
-          {failure.stack && (
+      {error && (
+        <Note tone="bad" title={error.message}>
+          {error.stackTrace && (
             <details open>
               <summary>Stack trace</summary>
-              <pre className={own.stack}>{failure.stack}</pre>
+              <pre className={own.stack}>{error.stackTrace}</pre>
             </details>
           )}
+          {error.cut && <p>The producer stated more. This is the beginning.</p>}
         </Note>
       )}
       <section className={styles.section} aria-labelledby="flows">
@@ -105,13 +104,7 @@ function Details({ node, edges }: { node: Run; edges: RunQuery['lineage']['edges
         </section>
       )}
       <Parameters title="Parameters" rows={parametersOf(facts)} />
-      <SourceLink source={sourceCodeOf(job)} />
-      {code && (
-        <section className={styles.section} aria-labelledby="code">
-          <h2 id="code">{code.language === 'sql' ? 'SQL' : 'Source code'}</h2>
-          <SqlText {...code} />
-        </section>
-      )}
+      <CodeSection sql={job?.sql ?? sql} source={job?.source} place={job?.sourcePlace} />
       <Parameters title="Settings and environment" rows={settingsOf(facts)} />
     </>
   );

@@ -1,26 +1,29 @@
-import type { SourceCode } from '../../facts/execution';
-import styles from '../../styles/sections.module.css';
+import type { CodeFragment } from '../../api/generated/graphql';
 
-/** The place of a job's source code, with its commit. */
-export function SourceLink({ source }: { source: SourceCode | undefined }) {
-  if (!source) return null;
-  const { url, path, version } = source;
+interface SourceLinkProps {
+  place: NonNullable<CodeFragment['sourcePlace']>;
+}
+
+/** The place of a job's source code, with its commit. The text of a producer is a link only if the service found a web address in it. */
+export function SourceLink({ place: { url, stated, repository, path, version, branch, tag } }: SourceLinkProps) {
+  const text = path ?? stated ?? repository ?? '';
+  const at = [tag ?? branch, version?.slice(0, 12)].filter(Boolean).join(', ');
   return (
-    <p className={styles.facts}>
-      <span>Source</span>
+    <>
       {url ? (
         // The repository is another system, so it does not learn the address of this page.
         <a href={url} target="_blank" rel="noopener noreferrer">
-          {path ?? url}
+          {text}
         </a>
       ) : (
-        <code>{path}</code>
+        <span>{text}</span>
       )}
-      {version && (
-        <span>
-          at <code>{version}</code>
-        </span>
+      {at && (
+        <>
+          {' '}
+          at <code title={version ?? undefined}>{at}</code>
+        </>
       )}
-    </p>
+    </>
   );
 }

@@ -5,6 +5,7 @@ import { queryOf } from '../../api/query';
 import { bytesText } from '../../facts/size';
 import { instantText } from '../../facts/time';
 import { PanelSection } from '../PanelSection/PanelSection';
+import { SourceLink } from '../SourceLink/SourceLink';
 import styles from './StatedFacts.module.css';
 
 type Stated = NonNullable<StatedFactsQuery['node']>;
@@ -93,25 +94,6 @@ function ErrorText({ error }: { error: NonNullable<Stated['facts']['error']> }) 
     <>
       <p className={styles.error}>{error.message}</p>
       {error.stackTrace && <Code text={error.stackTrace} isCut={error.cut} />}
-    </>
-  );
-}
-
-/** The text of a producer is a link only if the service found an address of the web in it. */
-function SourceLink({ place }: { place: NonNullable<Stated['facts']['sourcePlace']> }) {
-  const { url, stated, path, version, branch, tag } = place;
-  const text = path ?? stated ?? place.repository ?? '';
-  const at = [tag ?? branch, version?.slice(0, 12)].filter(Boolean).join(', ');
-  return (
-    <>
-      {url ? (
-        <a href={url} rel="noopener noreferrer" target="_blank">
-          {text}
-        </a>
-      ) : (
-        text
-      )}
-      {at && ` at ${at}`}
     </>
   );
 }

@@ -1,47 +1,10 @@
-/** What OpenLineage's standard facets and Headwater's own facets say about a job or a run. */
+/** The parameters and settings of a run, from its facets. */
 import { list, type Properties, properties, text } from './read';
 import { instantText } from './time';
-
-export interface SourceCode {
-  /** Address of the file. Only http and https addresses become links. */
-  url: string | undefined;
-  /** Path in its repository. */
-  path: string | undefined;
-  /** Commit or tag. */
-  version: string | undefined;
-}
-
-export interface Failure {
-  message: string;
-  stack: string | undefined;
-}
 
 export interface Parameter {
   name: string;
   value: string;
-}
-
-export function sourceCodeOf(job: Properties): SourceCode | undefined {
-  const facet = properties(job.sourceCodeLocation);
-  const url = text(facet.url) ?? text(facet.repoUrl);
-  const path = text(facet.path);
-  if (url === undefined && path === undefined) return undefined;
-  return { url: isWebAddress(url) ? url : undefined, path: path ?? url, version: text(facet.version) };
-}
-
-/** The statement or the program that the job runs. */
-export function codeOf(job: Properties, run: Properties = {}): { language: string; code: string } | undefined {
-  const query = text(properties(job.sql).query) ?? text(properties(run.sql).query);
-  if (query !== undefined) return { language: 'sql', code: query };
-  const source = properties(job.sourceCode);
-  const code = text(source.sourceCode);
-  return code === undefined ? undefined : { language: text(source.language)?.toLowerCase() ?? '', code };
-}
-
-export function failureOf(run: Properties): Failure | undefined {
-  const facet = properties(run.errorMessage);
-  const message = text(facet.message) ?? text(run.error);
-  return message === undefined ? undefined : { message, stack: text(facet.stackTrace) };
 }
 
 /** Engine, program, person, machine and nominal time of a run, as far as they are stated. */
@@ -72,8 +35,4 @@ export function settingsOf(run: Properties): Parameter[] {
     ...spark.map(([name, value]) => ({ name, value: String(value) })),
     ...environment.map(({ name, value }) => ({ name: String(name), value: String(value) })),
   ];
-}
-
-function isWebAddress(url: string | undefined): boolean {
-  return /^https?:\/\//i.test(url ?? '');
 }
