@@ -76,6 +76,13 @@ export const PAGES: readonly Page<PageProps>[] = [
 
 export const DATASET_PAGES: readonly Page<DatasetPageProps>[] = [
   {
+    name: 'lineage',
+    title: 'Lineage',
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/LineageTab/LineageTab')).LineageTab })),
+  },
+  {
     name: 'columns',
     title: 'Columns',
     scopes: ['read'],
@@ -102,6 +109,20 @@ export const DATASET_PAGES: readonly Page<DatasetPageProps>[] = [
     scopes: ['read'],
     hint: 'Sign in, or open the page with the link of: headwater serve',
     View: lazy(async () => ({ default: (await import('./components/Versions/VersionsPage')).VersionsPage })),
+  },
+  {
+    name: 'quality',
+    title: 'Quality',
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/QualityPage/QualityPage')).QualityPage })),
+  },
+  {
+    name: 'about',
+    title: 'About',
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/AboutPage/AboutPage')).AboutPage })),
   },
   {
     name: 'replay',

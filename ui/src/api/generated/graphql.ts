@@ -676,6 +676,20 @@ export type ImpactQueryVariables = Exact<{
 
 export type ImpactQuery = { impact: { total: number, beyond: number, reasons: Array<string>, cursor: string | null, rows: Array<{ distance: number, path: Array<string>, owners: Array<string>, lastRun: string | null, updated: string | null, node: { id: string, kind: NodeKind, name: string } }> } };
 
+export type AboutQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type AboutQuery = { node: { id: string, properties: unknown, facts: { size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } | null, quality: { passed: number, failed: number } | null }, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null } } | null };
+
+export type QualityQueryVariables = Exact<{
+  node: string;
+}>;
+
+
+export type QualityQuery = { quality: Array<{ id: string, assertion: string, column: string | null, results: Array<{ run: string, at: string, values: unknown }> }> };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -2163,3 +2177,50 @@ export const ImpactDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ImpactQuery, ImpactQueryVariables>;
+export const AboutDocument = new TypedDocumentString(`
+    query About($id: ID!) {
+  node(id: $id) {
+    id
+    properties
+    ...Described
+    facts {
+      size {
+        ...Size
+      }
+      quality {
+        passed
+        failed
+      }
+    }
+  }
+}
+    fragment Size on DataSize {
+  rows
+  bytes
+  files
+  at
+}
+fragment Described on Node {
+  descriptions {
+    owners
+    stewards
+    tags
+    tagValues
+    terms
+    description
+  }
+}`) as unknown as TypedDocumentString<AboutQuery, AboutQueryVariables>;
+export const QualityDocument = new TypedDocumentString(`
+    query Quality($node: ID!) {
+  quality(node: $node) {
+    id
+    assertion
+    column
+    results {
+      run
+      at
+      values
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<QualityQuery, QualityQueryVariables>;

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { StatedFactsDocument, type StatedFactsQuery } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
-import { bytesText } from '../../facts/size';
+import { sizeText } from '../../facts/size';
 import { instantText } from '../../facts/time';
 import { PanelSection } from '../PanelSection/PanelSection';
 import { SourceLink } from '../SourceLink/SourceLink';
@@ -46,7 +46,7 @@ function rowsOf({ descriptions, facts }: Stated): [string, ReactNode][] {
     ['Owners', descriptions.owners.join(', ')],
     ['Tags', descriptions.tags.join(', ')],
     ['Terms', descriptions.terms.join(', ')],
-    ['Size', size && sizeText(size)],
+    ['Size', size && sizeAt(size)],
     ['Quality', quality && qualityText(quality)],
     ['Read', inputs.length > 0 && <Sizes sizes={inputs} />],
     ['Written', outputs.length > 0 && <Sizes sizes={outputs} />],
@@ -61,14 +61,9 @@ function rowsOf({ descriptions, facts }: Stated): [string, ReactNode][] {
   return rows.filter(([, value]) => value);
 }
 
-function sizeText({ rows, bytes, files, at }: Size): string {
-  const counts = [
-    rows !== null && `${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'}`,
-    bytes !== null && bytesText(bytes),
-    files !== null && `${files.toLocaleString('en')} ${files === 1 ? 'file' : 'files'}`,
-  ];
-  const text = counts.filter(Boolean).join(', ');
-  return at ? `${text}, written ${instantText(at)}` : text;
+function sizeAt(size: Size): string {
+  const text = sizeText(size);
+  return size.at ? `${text}, written ${instantText(size.at)}` : text;
 }
 
 function qualityText({ passed, failed }: NonNullable<Stated['facts']['quality']>): string | undefined {
@@ -81,7 +76,7 @@ function Sizes({ sizes }: { sizes: Stated['facts']['inputs'] }) {
     <ul>
       {sizes.slice(0, LINES).map(({ dataset, size }) => (
         <li key={dataset}>
-          {decodeURIComponent(dataset.split(':').slice(2).join(':'))}: {sizeText(size)}
+          {decodeURIComponent(dataset.split(':').slice(2).join(':'))}: {sizeAt(size)}
         </li>
       ))}
       {sizes.length > LINES && <li>and {sizes.length - LINES} more</li>}
