@@ -20,7 +20,7 @@ from headwater.backend.api.errors import ForbiddenError
 from headwater.backend.api.restricted_records import RestrictedQuestions
 from headwater.backend.home.folder import Home
 from headwater.backend.home.settings import DEFAULT_TENANT
-from headwater.backend.ingest.intake.declarations import CheckedDeclaration, DeclarationIntake
+from headwater.backend.ingest.intake.declarations import Author, CheckedDeclaration, DeclarationIntake, check_form
 from headwater.backend.questions import CallersQuestions, TraceJobs
 from headwater.backend.rerun.replay import ReplayRequest, Replays
 from headwater.backend.rerun.replay.model import FAULT, Limits
@@ -28,7 +28,7 @@ from headwater.backend.rerun.replay.stops import Answer
 from headwater.errors import NotFoundError
 from headwater.graph.access.restricted_store import RestrictedStore
 from headwater.graph.access.scopes import Scope
-from headwater.graph.access.visibility import NAMED, kind_named
+from headwater.graph.access.visibility import NAMED, kind_named, namespace_of
 from headwater.graph.model.declaration import Aspect
 from headwater.graph.prov import ProvFormat
 from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
@@ -152,17 +152,36 @@ class PermittedDeclarations:
         self._who = who
 
     async def declare(self, tenant: str, document: Mapping[str, Any], checked: CheckedDeclaration | None = None) -> int:
-        """Accept a declaration (see `DeclarationIntake`).
+        """Accept a declaration (see `DeclarationIntake`). `checked` was made with `author_of`.
 
         A caller restricted to namespaces may only declare facts about them, because the intake does not know the caller.
         """
         if self._who.is_restricted(Scope.DECLARE) and (where := _of_no_namespace(document)):
             raise ForbiddenError(f"{where} is of no namespace, and this key declares in some alone.", hint="Leave it out.")
         rules = self._masks.of(tenant)
-        named = {rule.tag.casefold() for rule in rules if rule.tag is not None}
-        if any(tag.casefold() in named or EVERYTHING in rules for tag in _tags_taken_back(document)):
-            self._who.require(Scope.UNMASKED)
-        return await self._declarations.declare(tenant, document, checked)
+        for identifier, tag in _tags_taken_back(document):
+            if EVERYTHING in rules or any(rule.tag is not None and _withdraws(tag, rule.tag) for rule in rules):
+                self._require_unmasked(identifier)
+        return await self._declarations.declare(tenant, document, checked or check_form(document, author_of(self._who)))
+
+    def _require_unmasked(self, identifier: str) -> None:
+        """Check that the caller may see masked columns in the namespace of a node."""
+        self._who.require(Scope.UNMASKED)
+        namespaces = [self._who.within[scope] for scope in (Scope.UNMASKED, Scope.RECORDS, Scope.READ) if scope in self._who.within]
+        if not all(permitted.has(namespace_of(identifier) or "") for permitted in namespaces):
+            raise ForbiddenError(
+                f"{self._who.name} may see masked columns in other namespaces only, so it may not remove a tag that masks here.",
+                hint="Ask who runs the service for a key that may: headwater admin keys.",
+            )
+
+
+def author_of(who: Principal) -> Author:
+    """Return the author of the declarations of a caller. Only the owner of the home may declare in another person's name."""
+    if who.is_person:
+        return Author(who.holder)
+    if who.key:
+        return Author(f"key {who.name.partition(':')[2].rpartition(':')[0]}", names_others=True)
+    return Author("")
 
 
 def _of_no_namespace(document: Mapping[str, Any]) -> str | None:
@@ -177,10 +196,17 @@ def _of_no_namespace(document: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _tags_taken_back(document: Mapping[str, Any]) -> list[str]:
+def _tags_taken_back(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the tags that a document removes, each with the node."""
     stated = document.get("descriptions")
     entries = [entry for entry in stated if isinstance(entry, Mapping)] if isinstance(stated, list) else []
-    return [str(entry.get("value")) for entry in entries if entry.get("aspect") == Aspect.TAG and entry.get("removed") is True]
+    removed = [entry for entry in entries if entry.get("aspect") == Aspect.TAG and entry.get("removed") is True]
+    return [(str(entry.get("id")), str(entry.get("value"))) for entry in removed]
+
+
+def _withdraws(removed: str, tag: str) -> bool:
+    """Return whether the removal of a tag also removes the tag of a mask. The removal of `level` removes `level=high`."""
+    return removed.casefold() in (tag.casefold(), tag.partition("=")[0].casefold())
 
 
 @dataclass(frozen=True, slots=True)

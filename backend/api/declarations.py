@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from headwater.backend.api.audit import RequestAuditor, auditor
-from headwater.backend.api.authorization import PermittedDeclarations
+from headwater.backend.api.authorization import PermittedDeclarations, author_of
 from headwater.backend.api.bodies import SMALL, read_body
 from headwater.backend.api.context import Service, graph, graph_of, principal, service, tenant
 from headwater.backend.api.credentials import Principal
@@ -39,7 +39,7 @@ async def post_declaration(
     log: Annotated[RequestAuditor, Depends(auditor)],
 ) -> Response:
     """Declare types, instances, containment, links and descriptions (owners, tags, terms, retention, legal hold), or their removal."""
-    read = await read_body(request, parts, who, read_packed_declaration, limit=DECLARATION.size, inline=SMALL)
+    read = await read_body(request, parts, who, read_packed_declaration, author_of(who), limit=DECLARATION.size, inline=SMALL)
     document = read.document
     async with audited(log, "declare", *subjects_of(document), changes=True):
         intake = PermittedDeclarations(DeclarationIntake(parts.workspace.log, graph_of(parts, who, Scope.DECLARE)), parts, who)

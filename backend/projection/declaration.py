@@ -33,9 +33,9 @@ def project_declaration(declaration: Declaration, stamp: Stamp) -> GraphBatch:
     for source, destination in declaration.links:
         statement.link(source, destination, EdgeKind.LINKS, {"by": declaration.by} if declaration.by else None)
     for description in declaration.descriptions:
-        by = declaration.by or "user"
+        author = {"by": declaration.by or "user", "at": stamp.time}
         for identifier in _described(description.id):
-            describe(statement, identifier, description.aspect, description.value, by, removed=description.removed)
+            describe(statement, identifier, description.aspect, description.value, author, removed=description.removed)
     return statement.batch()
 
 

@@ -20,14 +20,19 @@ _ASSERTIONS, _METRICS = "dataQualityAssertions", "dataQualityMetrics"
 _OF_EXPECTATIONS = "greatExpectations_assertions"  # the facet of Great Expectations, with `expectationType` instead of `assertion`
 
 
-def describe(statement: Statement, identifier: str, aspect: Aspect, value: str, by: str, *, removed: bool = False) -> None:
-    """State a user's description of a node, or its removal. A removal is also a fact, which producers do not undo."""
+def describe(
+    statement: Statement, identifier: str, aspect: Aspect, value: str, author: Mapping[str, str], *, removed: bool = False
+) -> None:
+    """State a user's description of a node, or its removal. A removal is also a fact, which producers do not undo.
+
+    `author` says who stated it (`by`), and when (`at`).
+    """
     if aspect not in NODE_OF:
-        statement.describe(identifier, {f"{CURATED}{aspect}": None if removed else {"value": value, "by": by}})
+        statement.describe(identifier, {f"{CURATED}{aspect}": None if removed else {"value": value, **author}})
         if aspect is Aspect.BLOCK:  # wins over what the run states, in any order
             statement.describe(identifier, {"block": value}, ranks={"block": 2})
         return
-    statement.describe(identifier, {f"{CURATED}{aspect}:{value}": {"by": by} | ({"removed": True} if removed else {})})
+    statement.describe(identifier, {f"{CURATED}{aspect}:{value}": {**author} | ({"removed": True} if removed else {})})
     _join(statement, NODE_OF[aspect], value, identifier)
 
 

@@ -22,6 +22,7 @@ from headwater.backend.projection.rehearsal import rehearse_declaration
 from headwater.errors import InvalidInputError
 from headwater.graph.integrity import check_declaration
 from headwater.graph.model.declaration import Declaration
+from headwater.graph.model.stated_texts import check_texts
 from headwater.graph.stores import GraphStore
 
 # The members of a declaration. Unknown members are refused, because a slip like `remove` for `removed` would turn a removal
@@ -72,16 +73,41 @@ class CheckedDeclaration:
     draft: Draft
 
 
-def check_form(document: Mapping[str, Any]) -> CheckedDeclaration:
-    """Check the form of a declaration without the graph, and set its time.
+@dataclass(frozen=True, slots=True)
+class Author:
+    """The caller who sends a declaration. An empty name is the owner of the home, whose word about the author counts.
+
+    `names_others` is true for a key of a program. Its declarations state the key, and in addition the author that the document names.
+    """
+
+    name: str
+    names_others: bool = False
+
+    def signature(self, stated: str) -> str:
+        """Return the author for the log. `stated` is the author that the document names."""
+        if not self.name:
+            return stated or "home"
+        return f"{stated} ({self.name})" if stated and self.names_others else self.name
+
+
+OWNER = Author("")
+
+
+def check_form(document: Mapping[str, Any], author: Author = OWNER) -> CheckedDeclaration:
+    """Check the form of a declaration without the graph, and set its time and its author.
 
     Raises:
         InvalidInputError: the declaration is malformed.
     """
     _require_known(document)
-    declared = {**_without_secrets(document), "declared": datetime.now(UTC).isoformat(timespec="microseconds")}
+    declared = {
+        **_without_secrets(document),
+        "by": author.signature(str(document.get("by") or "")),
+        "declared": datetime.now(UTC).isoformat(timespec="microseconds"),
+    }
     key = document_key(declared)
     declaration = Declaration.from_json(declared)
+    check_texts(declaration)
     rehearse_declaration(declaration)
     body = json.dumps(declared, ensure_ascii=False, separators=(",", ":")).encode()
     return CheckedDeclaration(declaration, Draft(EntryKind.DECLARATION, key, body))
@@ -105,15 +131,15 @@ class ReadDeclaration:
         return self.outcome
 
 
-def read_packed_declaration(body: bytes, encoding: str | None, limit: int) -> ReadDeclaration:
-    """Decompress and parse a declaration.
+def read_packed_declaration(body: bytes, encoding: str | None, limit: int, author: Author = OWNER) -> ReadDeclaration:
+    """Decompress and parse a declaration of an author.
 
     Raises:
         InvalidInputError: the body is not a JSON object.
     """
     document = read_packed_object(body, encoding, limit)
     try:
-        return ReadDeclaration(document, check_form(document))
+        return ReadDeclaration(document, check_form(document, author))
     except InvalidInputError as error:
         return ReadDeclaration(document, error)
 
