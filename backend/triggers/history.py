@@ -15,13 +15,14 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from headwater.backend.ingest.log import Entry
+from headwater.backend.tables.sqlite import SqliteDatabase
 from headwater.backend.triggers.conditions.time import next_instant
 from headwater.backend.triggers.evaluator import Evaluator
 from headwater.backend.triggers.model import Cause, Definition, Trigger, TriggerState
 from headwater.backend.triggers.owners import HOME
 from headwater.backend.triggers.store import TriggerStore
 from headwater.backend.triggers.store.definitions import insert
-from headwater.backend.triggers.store.sqlite import SqliteDatabase
+from headwater.backend.triggers.store.tables import SCHEMA
 from headwater.backend.triggers.tenant_records import TenantRecords
 from headwater.backend.workspace import Workspace
 from headwater.errors import InvalidQueryError
@@ -51,7 +52,7 @@ async def rehearse(
     if until <= since:
         raise InvalidQueryError("The period ends before it begins.", field="until", hint="Name an earlier beginning.")
     clock = _Clock(since)
-    database = SqliteDatabase(None, clock=lambda: clock.now)
+    database = SqliteDatabase(SCHEMA, None, clock=lambda: clock.now)
     store = TriggerStore(database)
     records = TenantRecords(workspace)
     try:

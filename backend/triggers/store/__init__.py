@@ -1,7 +1,7 @@
 """The store of triggers, causes and executions: in a file of a home, or in the database that replicas share.
 
-One set of statements serves both kinds of databases. `sqlite` and `postgres` open a database. The unique key of a cause makes it fire once.
-Every writer takes the lock of the tenant first, so two writers never process one cause at the same time.
+The unique key of a cause makes it fire once. Every writer takes the lock of the tenant first, so two writers never process one cause at the
+same time.
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from uuid import uuid4
 
+from headwater.backend.tables.database import Connection
 from headwater.backend.triggers.conditions import KINDS
 from headwater.backend.triggers.conditions.time import due_instants
 from headwater.backend.triggers.model import Combination, Fact, FactKind, Outcome, Trigger, instant
 from headwater.backend.triggers.store.combination import MOST_PARTS, oldest_useful, select_parts
-from headwater.backend.triggers.store.database import Connection
 from headwater.backend.triggers.store.rows import TRIGGER, trigger_of
 
 _MOST_FACTS = 100  # limit of facts in a cause

@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from headwater.backend.tables.database import Database
 from headwater.backend.triggers.model import Cause, Fact, Trigger
 from headwater.backend.triggers.store.cause_writer import CauseWriter, Match, where_of
-from headwater.backend.triggers.store.database import Database
 from headwater.backend.triggers.store.rows import CAUSE, TRIGGER, cause_of, lock_tenant, trigger_of
 from headwater.errors import InvalidInputError
 

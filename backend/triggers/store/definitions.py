@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
+from headwater.backend.tables.database import Connection, Database
 from headwater.backend.triggers.conditions.time import next_instant
 from headwater.backend.triggers.model import Definition, Trigger, TriggerState
-from headwater.backend.triggers.store.database import Connection, Database
 from headwater.backend.triggers.store.rows import TRIGGER, document_of, lock_tenant, trigger_of
 from headwater.errors import InvalidInputError, NotFoundError
 

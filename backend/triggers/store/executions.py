@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import sample
 
+from headwater.backend.tables.database import Connection, Database
 from headwater.backend.triggers.model import Cause, Execution, ExecutionState, Trigger
-from headwater.backend.triggers.store.database import Connection, Database
 from headwater.backend.triggers.store.rows import CAUSE, EXECUTION, TRIGGER, cause_of, execution_of, lock_tenant, trigger_of
 
 LEASE = 15.0  # seconds

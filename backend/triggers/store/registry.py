@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headwater.backend.triggers.store.sqlite import SqliteDatabase
+from headwater.backend.tables import open_database
 from headwater.backend.triggers.store.store import TriggerStore
+from headwater.backend.triggers.store.tables import SCHEMA
 
 if TYPE_CHECKING:
     from headwater.backend.home.quick_settings import HomeSettings
@@ -23,9 +24,4 @@ def open_store(settings: HomeSettings) -> TriggerStore:
         UnavailableError: the disk or the database does not answer.
         DamagedError: the file is damaged.
     """
-    if settings.ingest_log is None:
-        return TriggerStore(SqliteDatabase(settings.folder.triggers))
-    from headwater.backend.ingest.log.postgres.log import address_of
-    from headwater.backend.triggers.store.postgres import PostgresDatabase
-
-    return TriggerStore(PostgresDatabase(address_of(settings)))
+    return TriggerStore(open_database(SCHEMA, settings, settings.folder.triggers))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 
+from headwater.backend.tables.database import Connection, Database
 from headwater.backend.triggers.model import ENDED, FactKind, Trigger
 from headwater.backend.triggers.store.cause_writer import add_past
-from headwater.backend.triggers.store.database import Connection, Database
 from headwater.backend.triggers.store.rows import TRIGGER, lock_tenant, trigger_of
 
 _KEPT = 10  # causes of each trigger that stay, however old they are

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from headwater.backend.tables.database import Connection, Row
 from headwater.backend.triggers.model import (
     Cause,
     Combination,
@@ -21,7 +22,6 @@ from headwater.backend.triggers.model import (
     Trigger,
     TriggerState,
 )
-from headwater.backend.triggers.store.database import Connection, Row
 
 TRIGGER = "d.id, d.tenant, d.document, d.owner, d.state, d.reason, d.created, d.since, d.last_fired, d.workflow"
 EXECUTION = "e.id, e.tenant, e.trigger_id, e.cause, e.depth, e.state, e.attempt, e.created, e.started, e.ended, e.error, e.result"

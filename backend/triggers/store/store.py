@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from headwater.backend.tables.database import Database
 from headwater.backend.triggers.store.causes import Causes
-from headwater.backend.triggers.store.database import Database
 from headwater.backend.triggers.store.definitions import Definitions
 from headwater.backend.triggers.store.executions import Executions
 from headwater.backend.triggers.store.retention import Retention

@@ -6,7 +6,9 @@ offset up to which causes were found.
 
 from __future__ import annotations
 
-STEPS = (
+from headwater.backend.tables import Schema
+
+_STEPS = (
     (
         "CREATE TABLE trigger_lock (tenant text PRIMARY KEY, number bigint NOT NULL)",
         """CREATE TABLE trigger_definition (id text PRIMARY KEY, tenant text NOT NULL, name text NOT NULL, document text NOT NULL,
@@ -44,3 +46,5 @@ STEPS = (
         "CREATE TABLE trigger_past (trigger_id text NOT NULL, digest text NOT NULL, PRIMARY KEY (trigger_id, digest))",
     ),
 )
+
+SCHEMA = Schema("triggers", "trigger", _STEPS)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headwater.backend.tables.database import Database
 from headwater.backend.triggers.model import (
     Combination,
     Condition,
@@ -26,7 +27,6 @@ from headwater.backend.triggers.owners import HOME
 from headwater.backend.triggers.store import TriggerStore
 from headwater.backend.triggers.store.cause_writer import Match
 from headwater.backend.triggers.store.combination import MOST_PARTS
-from headwater.backend.triggers.store.database import Database
 from headwater.errors import InvalidInputError, NotFoundError
 
 Opens = Callable[[], Database]

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from headwater.backend.ingest.log.postgres.address import Address
-from headwater.backend.triggers.store.database import Database
+from headwater.backend.tables.database import Database
+from headwater.backend.tables.postgres import PostgresDatabase
 from headwater.backend.triggers.store.executions import LEASE
-from headwater.backend.triggers.store.postgres import PostgresDatabase
+from headwater.backend.triggers.store.tables import SCHEMA
 from headwater.errors import ConfigurationError
 from tests.backend.triggers.contract import Opens, StoreContract
 from tests.databases import PASSWORD, USER, Postgres, postgres
@@ -35,7 +36,7 @@ class TestPostgresStore(StoreContract):
         opened: list[Database] = []
 
         def opens() -> Database:
-            opened.append(PostgresDatabase(address))
+            opened.append(PostgresDatabase(SCHEMA, address))
             return opened[-1]
 
         yield opens

@@ -19,8 +19,9 @@ from headwater.backend.home.folder import Home
 from headwater.backend.ingest.intake.receive import EventIntake
 from headwater.backend.ingest.log.postgres.address import Address
 from headwater.backend.ingest.log.postgres.log import PostgresLog
+from headwater.backend.tables.postgres import PostgresDatabase
 from headwater.backend.triggers.store import TriggerStore
-from headwater.backend.triggers.store.postgres import PostgresDatabase
+from headwater.backend.triggers.store.tables import SCHEMA
 from tests.backend.events import run_event
 from tests.backend.triggers.contract import HOME, data, definition
 from tests.backend.triggers.receiver import Receiver, receiver
@@ -79,7 +80,7 @@ def fire_under_kills(folder: Path, *, causes: int, kills: int) -> dict[str, Any]
     """Send events that cause executions, kill a replica whenever some more have arrived, and check that each arrived once."""
     with postgres() as server, receiver() as there, replicas(folder, there, server) as running, ExitStack() as stack:
         address = Address.of(f"postgresql://127.0.0.1:{server.port}/shop", user=USER, password=PASSWORD)
-        store = TriggerStore(PostgresDatabase(address))
+        store = TriggerStore(PostgresDatabase(SCHEMA, address))
         stack.callback(store.close)
         log = PostgresLog(address)
         stack.callback(log.close)

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.backend.tables.database import Database
+from headwater.backend.tables.sqlite import SqliteDatabase
 from headwater.backend.triggers.model import Combination, ExecutionState
 from headwater.backend.triggers.store import TriggerStore
 from headwater.backend.triggers.store.cause_writer import Match
-from headwater.backend.triggers.store.database import Database
 from headwater.backend.triggers.store.executions import LEASE
-from headwater.backend.triggers.store.sqlite import SqliteDatabase
+from headwater.backend.triggers.store.tables import SCHEMA
 from headwater.errors import DamagedError
 from tests.backend.triggers.contract import HOME, Opens, StoreContract, data, definition, fact, record
 
@@ -40,7 +41,7 @@ class TestSqliteStore(StoreContract):
         opened: list[Database] = []
 
         def opens() -> Database:
-            opened.append(SqliteDatabase(tmp_path / "triggers.db", clock=clock))
+            opened.append(SqliteDatabase(SCHEMA, tmp_path / "triggers.db", clock=clock))
             return opened[-1]
 
         yield opens
@@ -71,7 +72,7 @@ class TestSqliteStore(StoreContract):
     def test_a_damaged_file_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "damaged.db").write_bytes(b"no database" * 1000)
         with pytest.raises(DamagedError, match=r"damaged\.db"):
-            SqliteDatabase(tmp_path / "damaged.db")
+            SqliteDatabase(SCHEMA, tmp_path / "damaged.db")
 
 
 _STEPS = st.lists(
@@ -127,7 +128,7 @@ class _Transaction:
 @given(steps=_STEPS, combination=st.sampled_from(list(Combination)))
 def test_each_cause_is_ordered_once_whatever_crashes(steps, combination) -> None:
     clock = Clock()
-    database = SqliteDatabase(None, clock=clock)
+    database = SqliteDatabase(SCHEMA, None, clock=clock)
     store = TriggerStore(database)
     members = [data()] if combination is Combination.ONE else [data(), data("other")]
     trigger = store.definitions.create("a", definition("t", *members, combination=combination, concurrent=3), HOME, since=0)

@@ -1,4 +1,4 @@
-"""The store of one home: a SQLite file. Several processes may have it open at once."""
+"""The tables of one home: a SQLite file. Several processes may have it open at once."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from threading import RLock
 from typing import Any
 
 from headwater.backend.ingest.log.sqlite import use_wal
-from headwater.backend.triggers.store.database import Row
-from headwater.backend.triggers.store.tables import STEPS
+from headwater.backend.tables.database import Row, Schema
 from headwater.errors import ConfigurationError, UnavailableError
 from headwater.graph.damage import translated
 
-_WHAT = "The store of triggers"
 _PATIENCE = 30.0  # seconds that a write waits for locks of other processes
 
 
 class SqliteDatabase:
     """A `Database` in a SQLite file, or in memory if `path` is None. `clock` returns the time."""
 
-    def __init__(self, path: Path | None, *, clock: Callable[[], float] = time.time) -> None:
-        self.name = f"{_WHAT} {path}" if path else f"{_WHAT} in memory"
+    def __init__(self, schema: Schema, path: Path | None, *, clock: Callable[[], float] = time.time) -> None:
+        self._what = f"The store of {schema.what}"
+        self.name = f"{self._what} {path}" if path else f"{self._what} in memory"
+        self._steps = schema.steps
         self._path = path or Path(":memory:")
         self._clock = clock
         self._lock = RLock()
-        with translated(self._path, _WHAT):
+        with translated(self._path, self._what):
             self._connection = self._connect(path)
             self._migrate()
 
@@ -46,20 +46,20 @@ class SqliteDatabase:
         return connection
 
     def _migrate(self) -> None:
-        if self._connection.execute("PRAGMA user_version").fetchone()[0] == len(STEPS):
+        if self._connection.execute("PRAGMA user_version").fetchone()[0] == len(self._steps):
             return
         with self.transaction() as database:
             (version,) = database.run("PRAGMA user_version")[0]
-            if version > len(STEPS):
+            if version > len(self._steps):
                 raise ConfigurationError(f"{self.name} was written by a newer Headwater.", hint="Upgrade Headwater, or name another home.")
-            for number, statements in enumerate(STEPS[version:], version + 1):
+            for number, statements in enumerate(self._steps[version:], version + 1):
                 for statement in statements:
                     database.run(statement)
                 database.run(f"PRAGMA user_version = {number}")
 
     @contextmanager
     def transaction(self) -> Iterator[SqliteDatabase]:
-        with self._lock, translated(self._path, _WHAT):
+        with self._lock, translated(self._path, self._what):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self
@@ -79,7 +79,7 @@ class SqliteDatabase:
         return self._clock()
 
     def ask(self, sql: str, **values: Any) -> list[Row]:
-        with self._lock, translated(self._path, _WHAT):
+        with self._lock, translated(self._path, self._what):
             return self._connection.execute(sql, values).fetchall()
 
     def close(self) -> None:

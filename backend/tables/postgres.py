@@ -1,4 +1,4 @@
-"""The store that replicas share: tables in the database of the shared log."""
+"""The tables that replicas share, in the database of the shared log."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.backend.ingest.log.postgres.address import Address, Questions, drop
 from headwater.backend.ingest.log.postgres.migrations import migrate
-from headwater.backend.triggers.store.database import Row
-from headwater.backend.triggers.store.tables import STEPS
+from headwater.backend.tables.database import Row, Schema
 from headwater.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -23,10 +22,10 @@ _LOCK = 7_305_461_211  # key of an advisory lock: one replica migrates at a time
 class PostgresDatabase:
     """A `Database` with one connection for writing and one for reading."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, schema: Schema, address: Address) -> None:
         migrate(address)
-        _create_tables(address)
-        self.name = f"The store of triggers in {address.url}"
+        _create_tables(schema, address)
+        self.name = f"The store of {schema.what} in {address.url}"
         self._address = address
         self._questions = Questions(address)
         self._lock = Lock()
@@ -83,7 +82,7 @@ class _Transaction:
         return float(self._connection.run("SELECT CAST(extract(epoch FROM clock_timestamp()) AS double precision)")[0][0])
 
 
-def _create_tables(address: Address) -> None:
+def _create_tables(schema: Schema, address: Address) -> None:
     """Run the missing migration steps. Several replicas may start at the same time.
 
     Raises:
@@ -94,14 +93,16 @@ def _create_tables(address: Address) -> None:
         with address.faults():
             connection.run("BEGIN")
             connection.run("SELECT pg_advisory_xact_lock(:lock)", lock=_LOCK)
-            connection.run("CREATE TABLE IF NOT EXISTS trigger_step (number integer PRIMARY KEY)")
-            version = int(connection.run("SELECT coalesce(max(number), 0) FROM trigger_step")[0][0])
-            for number, statements in enumerate(STEPS[version:], version + 1):
+            connection.run(f"CREATE TABLE IF NOT EXISTS {schema.prefix}_step (number integer PRIMARY KEY)")
+            version = int(connection.run(f"SELECT coalesce(max(number), 0) FROM {schema.prefix}_step")[0][0])
+            for number, statements in enumerate(schema.steps[version:], version + 1):
                 for statement in statements:
                     connection.run(statement)
-                connection.run("INSERT INTO trigger_step VALUES (:number)", number=number)
+                connection.run(f"INSERT INTO {schema.prefix}_step VALUES (:number)", number=number)
             connection.run("COMMIT")
     finally:
         drop(connection)
-    if version > len(STEPS):
-        raise ConfigurationError("The triggers in the shared database were written by a newer Headwater.", hint="Upgrade this replica.")
+    if version > len(schema.steps):
+        raise ConfigurationError(
+            f"The {schema.what} in the shared database were written by a newer Headwater.", hint="Upgrade this replica."
+        )

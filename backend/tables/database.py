@@ -1,12 +1,25 @@
-"""The interface of the store's database. Statements have named parameters in the form `:name`."""
+"""The interface of a database of tables. Statements have named parameters in the form `:name`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 Row = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The tables of one part of Headwater. `what` names the part in messages, and `prefix` begins the names of its tables.
+
+    `steps` are the numbered migrations. Their statements are valid in SQLite and in PostgreSQL.
+    """
+
+    what: str
+    prefix: str
+    steps: Sequence[Sequence[str]]
 
 
 class Connection(Protocol):

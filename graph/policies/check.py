@@ -1,0 +1,42 @@
+"""Checks the flows of a graph against a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from headwater.graph.policies.deviation import Deviation
+from headwater.graph.policies.flow_graph import FlowGraph
+from headwater.graph.policies.policy import Policy
+from headwater.graph.policies.scene import Scene
+
+MOST_DEVIATIONS = 10_000  # of one rule
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The deviations from a policy.
+
+    `idle` are selectors that fit no node, as (rule, selector). `cut` are rules with more than `MOST_DEVIATIONS` deviations.
+    """
+
+    deviations: Sequence[Deviation]
+    idle: Sequence[tuple[str, str]]
+    cut: Sequence[str]
+
+
+def check_policy(policy: Policy, graph: FlowGraph, *, now: str) -> Report:
+    """Return all deviations of a graph, rule by rule. `now` is the present time in ISO 8601, for ages."""
+    scene = Scene(graph, now)
+    found: list[Deviation] = []
+    idle: list[tuple[str, str]] = []
+    cut: list[str] = []
+    for heading, rule in policy.rules:
+        for group in rule.groups:
+            idle += [(heading.name, str(selector)) for selector in group if not scene.find((selector,))]
+        deviations = list(islice(rule.deviations(heading, scene), MOST_DEVIATIONS + 1))
+        if len(deviations) > MOST_DEVIATIONS:
+            cut.append(heading.name)
+        found += deviations[:MOST_DEVIATIONS]
+    return Report(found, idle, cut)

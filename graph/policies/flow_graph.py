@@ -1,0 +1,189 @@
+"""The flows between datasets, columns and jobs, in memory: what the rules of a policy are checked against.
+
+Flows that their job has given up are not part of it, except if the past is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, bare_name
+from headwater.graph.policies.selector import dataset_of
+from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.views.fields import Way, operations_of
+from headwater.graph.views.times import Flow, is_current, latest_statements, time_of
+
+_NOW = "~"  # later than every time of a statement
+_NODES = {f"{kind}": kind for kind in (NodeKind.DATASET, NodeKind.JOB, NodeKind.COLUMN)}
+_CONTAINERS = {NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.DATA, NodeKind.ACTOR}
+_FLOWS = {EdgeKind.READS, EdgeKind.WRITES}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A flow from one node to the next. `job` makes it, and `node` is None if the job writes nothing.
+
+    A step from a column is not `certain` if the job does not state its columns.
+    """
+
+    job: str | None
+    node: str | None
+    since: str = ""
+    way: Way = Way.DIRECT
+    certain: bool = True
+
+
+@dataclass(slots=True)
+class FlowGraph:
+    """The flows of a graph. Reads and writes have the time of their first statement."""
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    containers: dict[str, list[str]] = field(default_factory=dict)
+    readers: dict[str, dict[str, str]] = field(default_factory=dict)  # dataset → job → time
+    outputs: dict[str, dict[str, str]] = field(default_factory=dict)  # job → dataset → time
+    derived: dict[str, list[Step]] = field(default_factory=dict)  # column → steps
+    explained: set[tuple[str, str]] = field(default_factory=set)  # (job, dataset), if the job states the origin of its columns
+    users: dict[str, dict[str, str]] = field(default_factory=dict)  # column → job that reads it → time
+    known_users: set[tuple[str, str]] = field(default_factory=set)  # (job, dataset), if the job states which columns it reads
+    checks: dict[str, set[str]] = field(default_factory=dict)  # dataset or column → names of its quality checks
+    written: dict[str, str] = field(default_factory=dict)  # dataset → time of the last write
+    columns: dict[str, list[str]] = field(default_factory=dict)  # dataset → its columns
+
+    def steps(self, identifier: str, ways: Way) -> Iterator[Step]:
+        """Yield the flows out of a node, as far as values flow in one of the ways up to `ways`.
+
+        Flows out of a dataset are only those of jobs that do not state which columns they use. The other flows lead out of its columns.
+        """
+        match _NODES.get(identifier.partition(":")[0]):
+            case NodeKind.DATASET:
+                for job, since in self.readers.get(identifier, {}).items():
+                    yield Step(job, None, since)
+                    yield from self._unexplained(job, since, certain=True)
+            case NodeKind.JOB:
+                yield from (Step(None, output, since) for output, since in self.outputs.get(identifier, {}).items())
+            case NodeKind.COLUMN:
+                yield from self._steps_of_column(identifier, ways)
+
+    def _steps_of_column(self, column: str, ways: Way) -> Iterator[Step]:
+        yield from (step for step in self.derived.get(column, ()) if step.way <= ways)
+        users, dataset = self.users.get(column, {}), dataset_of(column)
+        yield from (Step(job, None, since) for job, since in users.items())
+        for job, since in self.readers.get(dataset, {}).items():
+            if job in users or (job, dataset) not in self.known_users:
+                if job not in users:
+                    yield Step(job, None, since, certain=False)
+                yield from self._unexplained(job, since, certain=False)
+
+    def _unexplained(self, job: str, since: str, *, certain: bool) -> Iterator[Step]:
+        for output, written in self.outputs.get(job, {}).items():
+            if (job, output) not in self.explained:
+                yield Step(job, output, max(since, written), certain=certain)
+
+    def containers_of(self, identifier: str) -> list[str]:
+        """Return the containers of a node, nearest first. The first container of a column is its dataset."""
+        found: list[str] = []
+        waiting = [identifier]
+        if (dataset := dataset_of(identifier)) != identifier:
+            found, waiting = [dataset], [dataset]
+        while waiting:
+            for container in self.containers.get(waiting.pop(), ()):
+                if container not in found:
+                    found.append(container)
+                    waiting.append(container)
+        return found
+
+
+async def read_flow_graph(graph: GraphStore, tenant: str, *, with_past: bool = False) -> FlowGraph:
+    """Read the flows of a whole graph, in one pass. `with_past` includes flows that their job has given up."""
+    builder = FlowGraphBuilder(with_past=with_past)
+    async for portion in graph.dump(tenant):
+        for identifier, name, properties, _ in portion.nodes:
+            if (kind := _NODES.get(identifier.partition(":")[0])) is not None:
+                builder.add_node(Node(identifier, kind, name, json.loads(properties or "{}")))
+        for src, dst, kind_name, properties, _, first, last in portion.edges:
+            kind_of_edge = EdgeKind(kind_name)
+            needs_properties = kind_of_edge is EdgeKind.DERIVES
+            known = json.loads(properties or "{}") if needs_properties else {}
+            builder.add_edge(Edge(src, dst, kind_of_edge, known, {}, first, last))
+    return builder.build()
+
+
+class FlowGraphBuilder:
+    """Collects nodes and edges in any order."""
+
+    def __init__(self, *, with_past: bool = False) -> None:
+        self._with_past = with_past
+        self._made = FlowGraph()
+        self._flows: list[Flow] = []
+        self._accesses: list[Flow] = []
+        self._derivations: list[Edge] = []
+
+    def add_node(self, node: Node) -> None:
+        self._made.nodes[node.id] = node
+
+    def add_edge(self, edge: Edge) -> None:
+        src, dst = (end.partition(":")[0] for end in (edge.src, edge.dst))
+        if edge.kind in _FLOWS and {src, dst} == {NodeKind.DATASET, NodeKind.JOB}:
+            self._flows.append(Flow(edge.src, edge.dst, edge.kind, edge.first, edge.last))
+        elif edge.kind is EdgeKind.ACCESSES:
+            self._accesses.append(Flow(edge.src, edge.dst, edge.kind, edge.first, edge.last))
+        elif edge.kind is EdgeKind.DERIVES:
+            self._derivations.append(edge)
+        elif edge.kind is EdgeKind.CONTAINS and src in _CONTAINERS:
+            self._made.containers.setdefault(edge.dst, []).append(edge.src)
+        elif edge.kind is EdgeKind.DESCRIBES and src == NodeKind.CHECK:
+            self._made.checks.setdefault(edge.dst, set()).add(bare_name(edge.src))
+
+    def build(self) -> FlowGraph:
+        made = self._made
+        flows = self._current(self._flows)
+        given_up = {(flow.src, flow.dst) for flow in self._flows}.difference((flow.src, flow.dst) for flow in flows)
+        for flow in flows:
+            since = time_of(flow.first)
+            if flow.kind is EdgeKind.READS:
+                made.readers.setdefault(flow.src, {})[flow.dst] = since
+            else:
+                made.outputs.setdefault(flow.src, {})[flow.dst] = since
+                made.written[flow.dst] = max(made.written.get(flow.dst, ""), time_of(flow.last))
+        current = {(flow.src, flow.dst): time_of(flow.first) for flow in self._current(self._accesses)}
+        given_up |= {(flow.src, flow.dst) for flow in self._accesses} - current.keys()
+        for (src, dst), since in current.items():
+            if dst.startswith(f"{NodeKind.JOB}:") and (dataset_of(src), dst) not in given_up:
+                made.users.setdefault(src, {})[dst] = since
+                made.known_users.add((dst, dataset_of(src)))
+        for edge in self._derivations:
+            self._derive(edge, given_up)
+        ends = {end for flow in [*self._flows, *self._accesses] for end in (flow.src, flow.dst)}
+        ends.update(end for edge in self._derivations for end in (edge.src, edge.dst))
+        for identifier in ends:
+            if identifier not in made.nodes:
+                made.nodes[identifier] = Node(identifier, _NODES[identifier.partition(":")[0]], bare_name(identifier))
+        for identifier, node in made.nodes.items():
+            if node.kind is NodeKind.COLUMN:
+                made.columns.setdefault(dataset_of(identifier), []).append(identifier)
+        return made
+
+    def _current(self, flows: list[Flow]) -> list[Flow]:
+        if self._with_past:
+            return flows
+        latest = latest_statements(flows, _NOW)
+        return [flow for flow in flows if not flow.first or is_current(flow, _NOW, latest)]
+
+    def _derive(self, edge: Edge, given_up: set[tuple[str, str]]) -> None:
+        ways: dict[str | None, Way] = {}
+        for operation in operations_of(edge):
+            way = Way.INDIRECT if operation.type == "INDIRECT" else Way.MASKED if operation.masking else Way.DIRECT
+            ways[operation.job] = min(way, ways.get(operation.job, way))
+        for job, way in ways.items():
+            if job is not None and not given_up.isdisjoint(_accesses(edge, job)):
+                continue
+            self._made.derived.setdefault(edge.src, []).append(Step(job, edge.dst, time_of(edge.first), way))
+            if job is not None:
+                self._made.explained.add((job, dataset_of(edge.dst)))
+
+
+def _accesses(edge: Edge, job: str) -> set[tuple[str, str]]:
+    """Return the flows that a job needs for a derivation: of both columns, and of their datasets."""
+    return {(edge.src, job), (job, edge.dst), (dataset_of(edge.src), job), (job, dataset_of(edge.dst))}

@@ -1,0 +1,89 @@
+"""A flow graph with remembered answers to the question which nodes fit a selector, for one check of a policy."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from headwater.graph.model import NodeKind, kind_of
+from headwater.graph.policies.flow_graph import FlowGraph, Step
+from headwater.graph.policies.selector import Selector, dataset_of
+from headwater.graph.views.fields import Way
+
+Selectors = Sequence[Selector]
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """The way from a source to a node. `since` is the time at which the last of its flows was first stated."""
+
+    path: tuple[str, ...]
+    since: str
+    certain: bool
+
+
+@dataclass(slots=True)
+class Scene:
+    """A flow graph under check. `now` is the present time in ISO 8601."""
+
+    graph: FlowGraph
+    now: str
+    _fitting: dict[tuple[Selector, str], bool] = field(default_factory=dict)
+
+    def fits(self, selectors: Selectors, identifier: str) -> bool:
+        """Whether a node fits one of some selectors."""
+        return any(self._fits(selector, identifier) for selector in selectors)
+
+    def _fits(self, selector: Selector, identifier: str) -> bool:
+        key = (selector, identifier)
+        known = self._fitting.get(key)
+        if known is None:
+            node = self.graph.nodes.get(identifier)
+            known = self._fitting[key] = node is not None and selector.fits(node, self.graph.containers_of)
+        return known
+
+    def find(self, selectors: Selectors) -> list[str]:
+        """Return the nodes that fit one of some selectors, in the order of their ids."""
+        return sorted(identifier for identifier in self.graph.nodes if self.fits(selectors, identifier))
+
+    def match(self, selectors: Selectors, identifier: str) -> str | None:
+        """Return what fits: the node itself, or the dataset of a column. None if neither fits."""
+        if self.fits(selectors, identifier):
+            return identifier
+        dataset = dataset_of(identifier)
+        return dataset if dataset != identifier and self.fits(selectors, dataset) else None
+
+    def trails(self, source: str, *, ways: Way, through: Selectors = ()) -> Iterator[tuple[str, Trail]]:
+        """Yield each node that data of a source reaches, with the best trail: a certain one first, then the shortest.
+
+        A dataset passes all of its columns on. Nodes that fit `through` are not entered. Jobs on the way are yielded, too.
+        """
+        settled: set[str] = set()
+        heap: list[tuple[bool, int, tuple[str, ...], str]] = [(False, 0, (source,), "")]
+        while heap:
+            is_unsure, hops, path, since = heapq.heappop(heap)
+            node = path[-1]
+            if node in settled:
+                continue
+            settled.add(node)
+            if node != source:
+                yield node, Trail(path, since, not is_unsure)
+                if kind_of(node) is NodeKind.JOB:
+                    continue
+            for nodes, step in self._next(node, ways, is_source=node == source):
+                if not any(self._passes(through, each) for each in nodes):
+                    heapq.heappush(heap, (is_unsure or not step.certain, hops + len(nodes), (*path, *nodes), max(since, step.since)))
+
+    def _next(self, node: str, ways: Way, *, is_source: bool) -> Iterator[tuple[tuple[str, ...], Step]]:
+        """Yield each step out of a node, with the nodes that it reaches: a column of a dataset, a job, or a job and its output."""
+        for column in self.graph.columns.get(node, ()):
+            yield (column,), Step(None, column, certain=is_source)
+        for step in self.graph.steps(node, ways):
+            if step.job is not None:
+                yield (step.job,), step
+            if step.node is not None:
+                yield ((step.job, step.node) if step.job is not None else (step.node,)), step
+
+    def _passes(self, through: Selectors, identifier: str) -> bool:
+        return bool(through) and self.match(through, identifier) is not None

@@ -1,0 +1,106 @@
+"""Selectors: the part of a rule that names datasets, columns or jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from headwater.errors import InvalidInputError
+from headwater.graph.model import Node, NodeKind, bare_name, kind_of, node_id, parse_id
+from headwater.graph.model.descriptions import descriptions_of
+from headwater.graph.views.patterns import like
+
+PARTS = ("dataset", "column", "job", "namespace", "within", "tag", "owner", "term")
+_DESCRIBED = ("tag", "owner", "term")
+_MOST_PATTERNS = 50
+_LONGEST = 500  # characters of a pattern
+_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selector:
+    """Patterns by part. A node fits if it fits all parts, and it fits a part if it fits one of the part's patterns.
+
+    `column` selects columns, `job` selects jobs, `dataset` selects datasets. A selector without these three selects datasets, and also the
+    columns and jobs that bear a tag, an owner or a term by themselves.
+    """
+
+    parts: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def parse(cls, stated: Any, place: str) -> Selector:
+        """Read a selector of a policy's file. A text is a pattern for names of datasets.
+
+        Raises:
+            InvalidInputError: the selector is empty, or has an unknown part or an invalid pattern.
+        """
+        if isinstance(stated, str):
+            stated = {"dataset": stated}
+        if not isinstance(stated, Mapping) or not stated:
+            raise InvalidInputError("A selector is missing.", field=place, hint=f"Write a pattern, or parts of {', '.join(PARTS)}.")
+        if unknown := sorted(set(stated) - set(PARTS)):
+            raise InvalidInputError(f"A selector has no part {unknown[0]!r}.", field=place, hint=f"The parts are {', '.join(PARTS)}.")
+        if "job" in stated and {"dataset", "column"} & set(stated):
+            raise InvalidInputError("A selector names jobs, or datasets and columns, but not both.", field=place, hint="Write two rules.")
+        return cls({part: _patterns(value, f"{place}.{part}") for part, value in stated.items()})
+
+    @property
+    def kinds(self) -> frozenset[NodeKind]:
+        """Return the kinds of nodes that the selector can fit."""
+        if "column" in self.parts:
+            return frozenset({NodeKind.COLUMN})
+        if "job" in self.parts:
+            return frozenset({NodeKind.JOB})
+        if "dataset" in self.parts or not any(part in self.parts for part in _DESCRIBED):
+            return frozenset({NodeKind.DATASET})
+        return frozenset({NodeKind.DATASET, NodeKind.COLUMN, NodeKind.JOB})
+
+    def fits(self, node: Node, containers: Callable[[str], Sequence[str]]) -> bool:
+        """Whether a node fits. `containers` returns the ids of the containers of a node, also of indirect ones."""
+        return node.kind in self.kinds and all(_fits(part, patterns, node, containers) for part, patterns in self.parts.items())
+
+    def __str__(self) -> str:
+        return ", ".join(f"{part} {' or '.join(patterns)}" for part, patterns in self.parts.items())
+
+
+def _patterns(value: Any, place: str) -> tuple[str, ...]:
+    patterns = value if isinstance(value, list) else [value]
+    if not patterns or len(patterns) > _MOST_PATTERNS or not all(isinstance(each, str) for each in patterns):
+        raise InvalidInputError(f"Write a pattern, or a list of 1 to {_MOST_PATTERNS} patterns.", field=place)
+    for pattern in patterns:
+        if not pattern or len(pattern) > _LONGEST or not pattern.isprintable():
+            raise InvalidInputError(f"{pattern[:_SHOWN]!r} is no pattern.", field=place, hint=f"Write 1 to {_LONGEST} letters, as gold.*.")
+    return tuple(patterns)
+
+
+def _fits(part: str, patterns: tuple[str, ...], node: Node, containers: Callable[[str], Sequence[str]]) -> bool:
+    match part:
+        case "dataset":
+            return like(patterns, _dataset_name(node.id))
+        case "column" | "job":
+            return like(patterns, bare_name(node.id))
+        case "namespace":
+            return like(patterns, parse_id(node.id)[1][0])
+        case "within":
+            return any(like(patterns, each) or like(patterns, bare_name(each)) for each in containers(node.id))
+        case _:
+            return any(like(patterns, value) for value in _described(node)[part])
+
+
+def _dataset_name(identifier: str) -> str:
+    return parse_id(identifier)[1][1]
+
+
+def _described(node: Node) -> Mapping[str, Sequence[str]]:
+    found = descriptions_of(node)
+    return {"tag": (*found.tags, *found.tag_values), "owner": (*found.owners, *found.stewards), "term": found.terms}
+
+
+@lru_cache(1 << 16)
+def dataset_of(column: str) -> str:
+    """Return the dataset of a column; any other id unchanged."""
+    if kind_of(column) is not NodeKind.COLUMN:
+        return column
+    return node_id(NodeKind.DATASET, *parse_id(column)[1][:2])

@@ -1,0 +1,192 @@
+"""Policies in files, and what the rules find in the flows of a small lake."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.backend.projection import fold
+from headwater.backend.projection.event import event_stamp, project_event
+from headwater.errors import InvalidInputError
+from headwater.graph.policies import Deviation, check_policy, infer_policy, parse_policy, read_flow_graph
+from headwater.graph.stores.sqlite import SqliteStore
+from tests.backend.events import facet, run_event
+
+TENANT = "t"
+NOW = "2026-03-01T00:00:00Z"
+_NAMES = {"raw": "lake/raw/people", "clean": "lake/clean/people", "public": "lake/public/report", "side": "lake/side/audit"}
+
+
+def _dataset(name: str, **facets: Any) -> dict[str, Any]:
+    return {"namespace": "s3://lake", "name": _NAMES[name], "facets": {key: facet(**value) for key, value in facets.items()}}
+
+
+def _derived(**fields: Sequence[tuple[str, str, bool]]) -> dict[str, Any]:
+    """Return a facet: each output field has (dataset, field, masking) of its inputs."""
+    return {
+        "fields": {
+            output: {
+                "inputFields": [
+                    {"namespace": "s3://lake", "name": _NAMES[dataset], "field": field,
+                     "transformations": [{"type": "DIRECT", "subtype": "TRANSFORMATION", "masking": masking}]}
+                    for dataset, field, masking in inputs
+                ]
+            }
+            for output, inputs in fields.items()
+        }
+    }  # fmt: skip
+
+
+def _run(number: int, job: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> dict[str, Any]:
+    run = {"runId": f"0190a6f2-0000-7000-8000-{number:012x}"}
+    return run_event(number, job={"namespace": "jobs", "name": job}, run=run, inputs=inputs, outputs=outputs)
+
+
+@pytest.fixture
+async def lake(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    """A lake in which a hash of a name and a plain city reach a public report, and a job without columns feeds a side."""
+    graph = SqliteStore(str(tmp_path / "graph.db"))
+    await graph.open()
+    personal = {"tags": [{"key": "pii", "value": "true", "field": field} for field in ("name", "city")]}
+    people = _dataset("raw", schema={"fields": [{"name": "name"}, {"name": "city"}, {"name": "age"}]},
+                      tags=personal)  # fmt: skip
+    clean = _dataset("clean", schema={"fields": [{"name": "id"}, {"name": "city"}]},
+                     columnLineage=_derived(id=[("raw", "name", True)], city=[("raw", "city", False)]))  # fmt: skip
+    public = _dataset("public", schema={"fields": [{"name": "city"}]}, columnLineage=_derived(city=[("clean", "city", False)]))
+    events = [
+        _run(1, "clean", [people], [clean]), _run(2, "publish", [_dataset("clean")], [public]),
+        _run(3, "copy", [_dataset("raw")], [_dataset("side")]),
+    ]  # fmt: skip
+    await fold(graph, TENANT, [project_event(event, event_stamp(event, str(number))) for number, event in enumerate(events)])
+    yield graph
+    await graph.close()
+
+
+async def _check(graph: SqliteStore, **rule: Any) -> list[Deviation]:
+    policy = parse_policy({"policy": "lake", "rules": [{"name": "rule", **rule}]})
+    return list(check_policy(policy, await read_flow_graph(graph, TENANT), now=NOW).deviations)
+
+
+def _pairs(found: Sequence[Deviation]) -> set[tuple[str, str, bool]]:
+    return {(each.source.partition("lake/")[2], each.target.partition("lake/")[2], each.certain) for each in found}
+
+
+async def test_a_tagged_column_may_not_reach_a_dataset_over_any_number_of_jobs(lake: SqliteStore) -> None:
+    found = await _check(lake, must_not_flow={"from": {"tag": "pii"}, "to": {"dataset": "*/public/*"}})
+    assert _pairs(found) == {("raw/people:city", "public/report", True)}
+    assert [each.partition(":")[0] for each in found[0].path] == ["column", "job", "column", "job", "column"]
+    assert found[0].since
+
+
+async def test_masked_values_count_unless_the_rule_says_otherwise(lake: SqliteStore) -> None:
+    to = {"dataset": "*/clean/*"}
+    assert len(await _check(lake, must_not_flow={"from": {"tag": "pii"}, "to": to})) == 2
+    found = await _check(lake, must_not_flow={"from": {"tag": "pii"}, "to": to, "ways": "direct"})
+    assert _pairs(found) == {("raw/people:city", "clean/people", True)}
+
+
+async def test_a_job_that_names_no_columns_may_pass_on_each_of_them(lake: SqliteStore) -> None:
+    found = await _check(lake, must_not_flow={"from": {"tag": "pii"}, "to": {"dataset": "*/side/*"}})
+    assert _pairs(found) == {("raw/people:name", "side/audit", False), ("raw/people:city", "side/audit", False)}
+    whole = await _check(lake, must_not_flow={"from": "*/raw/*", "to": {"dataset": "*/side/*"}})
+    assert _pairs(whole) == {("raw/people", "side/audit", True)}
+
+
+async def test_a_flow_over_a_demanded_job_is_no_deviation(lake: SqliteStore) -> None:
+    flow = {"from": {"tag": "pii"}, "to": {"dataset": "*/public/*"}}
+    assert await _check(lake, must_pass_through={**flow, "through": {"job": "clean"}}) == []
+    assert len(await _check(lake, must_pass_through={**flow, "through": {"job": "mask*"}})) == 1
+
+
+async def test_only_the_listed_sources_may_feed_a_dataset(lake: SqliteStore) -> None:
+    to = {"dataset": "*/public/*"}
+    assert await _check(lake, may_flow={"from": {"dataset": "*/clean/*"}, "to": to}) == []
+    assert await _check(lake, may_flow={"from": [{"dataset": "none"}, {"job": "publish"}], "to": to}) == []
+    assert _pairs(await _check(lake, may_flow={"from": {"dataset": "*/raw/*"}, "to": to})) == {("clean/people", "public/report", True)}
+
+
+async def test_a_job_may_be_kept_from_reading(lake: SqliteStore) -> None:
+    found = await _check(lake, must_not_flow={"from": {"column": "city", "dataset": "*/raw/*"}, "to": {"job": "publish"}})
+    assert [each.target for each in found] == ["job:jobs:publish"]
+    assert await _check(lake, must_not_flow={"from": {"column": "name", "dataset": "*/raw/*"}, "to": {"job": "publish"}}) == []
+
+
+async def test_datasets_must_have_owners_checks_and_recent_data(lake: SqliteStore) -> None:
+    found = await _check(lake, must_have={"of": {"dataset": "*/public/*"}, "owner": True, "check": "row*", "freshness": "7d"})
+    assert [each.message for each in found] == [
+        "The dataset lake/public/report has no owner.", "The dataset lake/public/report has no check row*.",
+        "The dataset lake/public/report was not written within 7d.",
+    ]  # fmt: skip
+    assert len({each.id for each in found}) == 3
+    assert await _check(lake, must_have={"of": {"column": "name", "dataset": "*/raw/*"}, "tag": "pii"}) == []
+
+
+async def test_a_flow_that_its_job_gave_up_is_no_deviation(lake: SqliteStore) -> None:
+    event = _run(4, "publish", [], [_dataset("public", schema={"fields": [{"name": "city"}]})])
+    event["inputs"] = [_dataset("side")]
+    await fold(lake, TENANT, [project_event(event, event_stamp(event, "9"))])
+    rule = {"from": {"dataset": "*/clean/*"}, "to": {"dataset": "*/public/*"}}
+    assert await _check(lake, must_not_flow=rule) == []
+    policy = parse_policy({"policy": "lake", "rules": [{"name": "rule", "must_not_flow": rule}]})
+    past = await read_flow_graph(lake, TENANT, with_past=True)
+    assert len(check_policy(policy, past, now=NOW).deviations) == 1
+
+
+async def test_a_drafted_policy_allows_what_was_observed_and_nothing_else(lake: SqliteStore) -> None:
+    flows = await read_flow_graph(lake, TENANT)
+    draft = infer_policy(flows, "draft")
+    assert len(draft["rules"]) == 3
+    assert check_policy(parse_policy(draft), flows, now=NOW).deviations == []
+    event = _run(5, "leak", [_dataset("raw")], [_dataset("public")])
+    await fold(lake, TENANT, [project_event(event, event_stamp(event, "10"))])
+    found = check_policy(parse_policy(draft), await read_flow_graph(lake, TENANT), now=NOW).deviations
+    assert {(each.source.partition("lake/")[2], each.target.partition("lake/")[2]) for each in found} == {("raw/people", "public/report")}
+
+
+async def test_a_selector_that_fits_nothing_is_reported(lake: SqliteStore) -> None:
+    policy = parse_policy({"policy": "p", "rules": [{"name": "r", "must_not_flow": {"from": "*/raw/*", "to": {"namespace": "gs://*"}}}]})
+    assert check_policy(policy, await read_flow_graph(lake, TENANT), now=NOW).idle == [("r", "namespace gs://*")]
+
+
+FLOW = {"from": {"tag": "a"}, "to": {"tag": "b"}}
+WRONG: list[tuple[Mapping[str, Any], str]] = [
+    ({"policy": "p"}, "list of 1 to"),
+    ({"policy": "p", "rules": []}, "list of 1 to"),
+    ({"policy": "", "rules": [{}]}, "text is missing"),
+    ({"rule": []}, "no key 'rule'"),
+    ({"policy": "p", "rules": [3]}, "is a mapping"),
+    ({"policy": "p", "rules": [{"name": "r"}]}, "exactly one of may_flow"),
+    ({"policy": "p", "rules": [{"name": "r", "must_not_flow": FLOW, "may_flow": FLOW}]}, "exactly one of may_flow"),
+    ({"policy": "p", "rules": [{"name": "r", "must_flow": FLOW}]}, "no key 'must_flow'"),
+    ({"policy": "p", "rules": [{"name": "r", "severity": "bad", "must_not_flow": FLOW}]}, "'bad' is not known"),
+    ({"policy": "p", "rules": [{"name": "r", "must_not_flow": {"from": {"tag": "a"}}}]}, "'to' is missing"),
+    ({"policy": "p", "rules": [{"name": "r", "must_not_flow": {**FLOW, "over": 1}}]}, "no part 'over'"),
+    ({"policy": "p", "rules": [{"name": "r", "must_not_flow": {**FLOW, "ways": "some"}}]}, "'some' is no way"),
+    ({"policy": "p", "rules": [{"name": "r", "must_not_flow": {**FLOW, "from": {}}}]}, "selector is missing"),
+    ({"policy": "p", "rules": [{"name": "r", "must_not_flow": {**FLOW, "from": {"colour": "x"}}}]}, "no part 'colour'"),
+    ({"policy": "p", "rules": [{"name": "r", "must_not_flow": {**FLOW, "from": {"job": "x", "dataset": "y"}}}]}, "but not both"),
+    ({"policy": "p", "rules": [{"name": "r", "must_not_flow": {**FLOW, "from": {"tag": 3}}}]}, "Write a pattern"),
+    ({"policy": "p", "rules": [{"name": "r", "must_not_flow": {**FLOW, "from": {"tag": "a\x00b"}}}]}, "is no pattern"),
+    ({"policy": "p", "rules": [{"name": "r", "must_have": {"of": {"tag": "a"}}}]}, "demands nothing"),
+    ({"policy": "p", "rules": [{"name": "r", "must_have": {"of": {"tag": "a"}, "freshness": "soon"}}]}, "'soon' is no duration"),
+    ({"policy": "p", "rules": [{"name": "r", "must_have": {"of": {"tag": "a"}, "owner": 5}}]}, "Write true"),
+    ({"policy": "p", "rules": [{"name": "r", "must_not_flow": FLOW}] * 2}, "Two rules have the name 'r'"),
+    ({"policy": "p", "rules": [{"name": "r", "must_not_flow": FLOW}, {"name": "s", "may_flow": FLOW}]}, "'r' and 's' contradict"),
+    (
+        {"policy": "p", "rules": [
+            {"name": "r", "must_pass_through": {**FLOW, "through": {"job": "x"}}},
+            {"name": "s", "must_pass_through": {"from": {"job": "x"}, "to": {"tag": "b"}, "through": {"tag": "a"}}},
+        ]},
+        "in a cycle",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "message"), WRONG)
+def test_an_invalid_policy_is_refused_with_the_place_of_the_fault(document: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message) as refused:
+        parse_policy(document)
+    assert refused.value.field
