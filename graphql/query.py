@@ -24,6 +24,7 @@ from headwater.graphql.admin_query import AdminQuery
 from headwater.graphql.catalog_query import CatalogQuery
 from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, bounded
+from headwater.graphql.map_query import MapQuery
 from headwater.graphql.names import id_of, ids_of
 from headwater.graphql.recaptures import Recapture
 from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, trace_request
@@ -45,7 +46,7 @@ _READ = frozenset({"values", "line"})  # parts of a record that need its file
 
 
 @strawberry.type
-class Query(ReplayQuery, ViewQuery, CatalogQuery, SearchQuery, VersionQuery, TriggerQuery, WorkflowQuery, AdminQuery):
+class Query(ReplayQuery, ViewQuery, CatalogQuery, SearchQuery, MapQuery, VersionQuery, TriggerQuery, WorkflowQuery, AdminQuery):
     @query("The state of the service.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def service(self, info: Info) -> Service:
         context = info.context

@@ -18,7 +18,8 @@ from headwater.graphql.types import Info, Node
 strawberry.enum(
     domain.Order,
     name="SearchOrder",
-    description="The order of nodes that a search without a text finds. FAILED_FIRST: the last run failed, then running, then all others.",
+    description="The order of nodes that a search without a text finds. FAILED_FIRST: the last run failed, then running, then all others."
+    " WEIGHT: datasets and jobs with the most flows first.",
 )
 
 

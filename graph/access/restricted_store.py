@@ -16,12 +16,13 @@ from headwater.graph.access.patterns import Namespaces
 from headwater.graph.access.searches import Searches
 from headwater.graph.access.visibility import NAMED, Visible, kind_named
 from headwater.graph.access.visible_properties import jobs_of, named_by, runs_of, shown_edge, shown_node
-from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, node_id
 from headwater.graph.model.changes import Changes
-from headwater.graph.search import Found, SearchRequest
+from headwater.graph.search import Found, Order, SearchRequest
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
 from headwater.graph.stores.paging import decode_cursor, encode_cursor, fold
 from headwater.graph.stores.protocol import Cone, Direction, GraphStore, IdRange, Listing, Moment, Page, Portion, Subgraph
+from headwater.graph.stores.rollups import LakeMap, Lens, MemberFlows
 
 _PORTION = 1_000
 _OF_NO_NAMESPACE = (NodeKind.TYPE, NodeKind.ACTOR, NodeKind.DATA)
@@ -69,9 +70,33 @@ class RestrictedStore:
         self._check(tenant)
         if permitted is not None:
             raise UnsupportedError("Namespaces of a search are for whoever reads the whole graph.")
+        if request.order is Order.WEIGHT:  # counts hidden flows
+            request = replace(request, order=Order.NAME)
         found = await self._searches.find(request, first, after)
         shown = {node.id: node for node in await self._shown([hit.node for hit in found.hits])}
         return replace(found, hits=[replace(hit, node=shown[hit.node.id]) for hit in found.hits])
+
+    async def lake_map(
+        self, tenant: str, lens: Lens, *, first: int = 200, include: Sequence[str] = (), permitted: Sequence[str] | None = None
+    ) -> LakeMap:
+        """Return the map of the caller's namespaces. The groups of other lenses have members in several namespaces."""
+        inside = await self._groups(tenant, lens, permitted)
+        found = await self._store.lake_map(tenant, lens, first=first, include=include, permitted=inside)
+        nodes = {node.id: node for node in await self._shown([group.node for group in found.groups])}
+        return replace(found, groups=[replace(group, node=nodes[group.id]) for group in found.groups])
+
+    async def member_flows(self, tenant: str, lens: Lens, members: Sequence[str], *, permitted: Sequence[str] | None = None) -> MemberFlows:
+        inside = await self._groups(tenant, lens, permitted)
+        seen = await self._visible.of(members)
+        return await self._store.member_flows(tenant, lens, [member for member in members if member in seen], permitted=inside)
+
+    async def _groups(self, tenant: str, lens: Lens, permitted: Sequence[str] | None) -> list[str]:
+        """Return the groups of the caller's namespaces of datasets and jobs."""
+        self._check(tenant)
+        if lens is not Lens.NAMESPACE or permitted is not None:
+            raise UnsupportedError(f"The map by {lens} is not open to keys restricted to namespaces.", hint="Ask for the map by namespace.")
+        kinds = (NodeKind.PLATFORM, NodeKind.SYSTEM)
+        return [node_id(kind, namespace) for kind in kinds for namespace in await self._visible.namespaces(kind)]
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         self._check(tenant)

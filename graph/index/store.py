@@ -28,6 +28,7 @@ from headwater.graph.stores.indexable import NOT_INDEXED, IndexableStore, Rows, 
 from headwater.graph.stores.numbered_cones import cone
 from headwater.graph.stores.protocol import Cone, Direction, GraphStore, IdRange, Listing, Moment, Page, Portion, Subgraph
 from headwater.graph.stores.registry import open_store
+from headwater.graph.stores.rollups import LakeMap, Lens, MemberFlows
 
 _log = logging.getLogger("headwater.graph.index")
 
@@ -227,6 +228,14 @@ class IndexedStore:
         self, tenant: str, request: SearchRequest, *, first: int = 20, after: str | None = None, permitted: Sequence[str] | None = None
     ) -> Found:
         return await self._source.find(tenant, request, first=first, after=after, permitted=permitted)
+
+    async def lake_map(
+        self, tenant: str, lens: Lens, *, first: int = 200, include: Sequence[str] = (), permitted: Sequence[str] | None = None
+    ) -> LakeMap:
+        return await self._source.lake_map(tenant, lens, first=first, include=include, permitted=permitted)
+
+    async def member_flows(self, tenant: str, lens: Lens, members: Sequence[str], *, permitted: Sequence[str] | None = None) -> MemberFlows:
+        return await self._source.member_flows(tenant, lens, members, permitted=permitted)
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         return await self._source.neighbours(tenant, ids, direction=direction, kinds=kinds)

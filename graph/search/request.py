@@ -26,6 +26,7 @@ class Order(StrEnum):
     FAILED_FIRST = "failed_first"  # the last run failed; then running; then all others, by name
     NAME = "name"
     LATEST = "latest"  # by the time of the last run, latest first
+    WEIGHT = "weight"  # datasets and jobs by the number of their flows, most first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes
 from headwater.graph.search import Found, SearchRequest
+from headwater.graph.stores.rollups import LakeMap, Lens, MemberFlows
 
 
 class Direction(StrEnum):
@@ -242,6 +243,17 @@ class GraphStore(Protocol):
 
     def dump(self, tenant: str) -> AsyncIterator[Portion]:
         """Yield all nodes and edges of the tenant in portions, an edge with its destination. Concurrent writes may be included or not."""
+
+    async def lake_map(
+        self, tenant: str, lens: Lens, *, first: int = 200, include: Sequence[str] = (), permitted: Sequence[str] | None = None
+    ) -> LakeMap:
+        """Return the `first` largest groups of the lake and the groups of `include`, with the flows among them (`rollups`).
+
+        With `permitted`, only groups with these ids, and flows through jobs or datasets whose namespace is such a group.
+        """
+
+    async def member_flows(self, tenant: str, lens: Lens, members: Sequence[str], *, permitted: Sequence[str] | None = None) -> MemberFlows:
+        """Return the flows of some datasets or jobs, with each other and with the groups of a lens. `permitted`: as in `lake_map`."""
 
     async def absorb(self, tenant: str, changes: Changes, *, offset: int | None = None) -> None:
         """Merge facts that already have stamps, otherwise like `apply`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 
+from headwater.errors import UnsupportedError
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes, collect
 from headwater.graph.search import Found, SearchRequest
@@ -16,6 +17,9 @@ from headwater.graph.stores.neo4j.find import find
 from headwater.graph.stores.neo4j.latest import latest_at
 from headwater.graph.stores.neo4j.migrations import migrate
 from headwater.graph.stores.protocol import Cone, Direction, IdRange, Listing, Moment, Page, Portion, Subgraph
+from headwater.graph.stores.rollups import LakeMap, Lens, MemberFlows
+
+_NO_MAP, _MAP_HINT = "A graph in Neo4j has no map of the lake yet.", "The graph file of SQLite has one."
 
 
 class Neo4jStore:
@@ -54,6 +58,14 @@ class Neo4jStore:
         self, tenant: str, request: SearchRequest, *, first: int = 20, after: str | None = None, permitted: Sequence[str] | None = None
     ) -> Found:
         return await self._connections.read_with(lambda transaction: find(transaction, tenant, request, first, after, permitted))
+
+    async def lake_map(
+        self, tenant: str, lens: Lens, *, first: int = 200, include: Sequence[str] = (), permitted: Sequence[str] | None = None
+    ) -> LakeMap:
+        raise UnsupportedError(_NO_MAP.format(tenant, lens, first, include, permitted), hint=_MAP_HINT)
+
+    async def member_flows(self, tenant: str, lens: Lens, members: Sequence[str], *, permitted: Sequence[str] | None = None) -> MemberFlows:
+        raise UnsupportedError(_NO_MAP.format(tenant, lens, members, permitted), hint=_MAP_HINT)
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         return await self._connections.read_with(lambda transaction: traverse.neighbours(transaction, tenant, ids, direction, kinds))

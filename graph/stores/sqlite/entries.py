@@ -17,27 +17,33 @@ from headwater.graph.search import SEARCHED, Activity, Entry, entry_of
 from headwater.graph.search.entries import BREAK, NO_ACTIVITY, state_of
 from headwater.graph.search.facets import KIND, NAMESPACE, OF_LABEL, PIPELINE, PLATFORM, STATE
 from headwater.graph.stores.paging import fold
+from headwater.graph.stores.rollups import groups_of
 from headwater.graph.stores.sqlite.read import COLUMNS, FACTS, to_node
+from headwater.graph.stores.sqlite.rollups import Regrouped
 from headwater.graph.stores.sqlite.spellings import drop_spellings, write_spellings
 from headwater.graph.stores.sqlite.vocabulary import CODE
 
 _FIELDS = "key, tenant, kind, folded, urgency, at, namespace, platform, state, actor, pipeline, labels, own, place, facet"
+_UPDATE = ", ".join(f"{field} = excluded.{field}" for field in _FIELDS.split(", ")[1:])  # all other columns keep their values
 _CONTAINS, _WRITES = CODE[EdgeKind.CONTAINS], CODE[EdgeKind.WRITES]
 _KINDS = ", ".join(f"'{kind}'" for kind in SEARCHED)
+_GROUPED = (NodeKind.DATASET.value, NodeKind.JOB.value)
 _PORTION = 5_000
 _SHORTEST_WORD = 3  # of the words that may be typed wrong
 
 _Row = tuple[int, str, str, str, int, str, str, str, str, str, str, str, str, str, str]
 
 
-def write_entries(connection: sqlite3.Connection, tenant: str, keys: Collection[int]) -> None:
-    """Bring the entries of some nodes up to date, and those of the datasets and jobs that have one of these runs."""
+def write_entries(connection: sqlite3.Connection, tenant: str, keys: Collection[int]) -> Regrouped:
+    """Bring the entries of some nodes up to date, and those of the datasets and jobs that have one of these runs.
+
+    Return the datasets and jobs whose groups in the map of the lake have changed.
+    """
     known = _read(connection, keys)
     runs = [key for key, node in known.items() if node.kind is NodeKind.RUN]
     if runs:
         known |= _read(connection, _of_runs(connection, tenant, runs) - known.keys())
-    if known:
-        _write(connection, tenant, known)
+    return _write(connection, tenant, known) if known else {}
 
 
 def write_all_entries(connection: sqlite3.Connection) -> None:
@@ -103,7 +109,7 @@ def _of_runs(connection: sqlite3.Connection, tenant: str, runs: Sequence[int]) -
     return {key for (key,) in (*jobs, *keys)}
 
 
-def _write(connection: sqlite3.Connection, tenant: str, known: Mapping[int, Node]) -> None:
+def _write(connection: sqlite3.Connection, tenant: str, known: Mapping[int, Node]) -> Regrouped:
     activities = _Activities.read(connection, tenant, known)
     rows: list[_Row] = []
     for key, node in known.items():
@@ -117,18 +123,33 @@ def _write(connection: sqlite3.Connection, tenant: str, known: Mapping[int, Node
     }
     changed = [row for row in rows if before.get(row[0]) != row]
     if not changed:
-        return
+        return {}
     reworded = [row for row in changed if row[0] not in before or before[row[0]][-3:] != row[-3:]]
     old = [row[0] for row in reworded if row[0] in before]
     if old:
         _unindex(connection, "key IN (SELECT value FROM json_each(?))", json.dumps(old))
     marks = ", ".join("?" * len(changed[0]))
-    connection.executemany(f"INSERT OR REPLACE INTO entry ({_FIELDS}) VALUES ({marks})", changed)
+    connection.executemany(f"INSERT INTO entry ({_FIELDS}) VALUES ({marks}) ON CONFLICT (key) DO UPDATE SET {_UPDATE}", changed)
     connection.executemany(
         "INSERT INTO entry_word (rowid, own, place, facet) VALUES (?, ?, ?, ?)", [(row[0], *row[-3:]) for row in reworded]
     )
     write_spellings(connection, tenant, _words(reworded), table="word")
     _count(connection, tenant, [before[row[0]] for row in changed if row[0] in before], changed)
+    return _regrouped(before, changed)
+
+
+def _regrouped(before: Mapping[int, _Row], changed: Iterable[_Row]) -> Regrouped:
+    found: dict[int, tuple[Sequence[str], Sequence[str]]] = {}
+    for row in changed:
+        if row[2] in _GROUPED:
+            old = _groups(before[row[0]]) if row[0] in before else ()
+            if old != (new := _groups(row)):
+                found[row[0]] = (old, new)
+    return found
+
+
+def _groups(row: _Row) -> tuple[str, ...]:
+    return groups_of(row[2], row[6], row[10], row[11])
 
 
 def _count(connection: sqlite3.Connection, tenant: str, gone: Iterable[_Row], new: Iterable[_Row]) -> None:

@@ -26,7 +26,8 @@ from headwater.graph.stores.sqlite.word_matches import Words, chosen_facets, exp
 _COUNTED = 3_000
 _RANKED = 200  # hits of a group of kinds that are put in order, and as many that have the words literally
 _SAME_NAME = 20
-_PLACES = {Order.FAILED_FIRST: (int, str, int), Order.NAME: (str, int), Order.LATEST: (str, int)}  # types of a place in each order
+# Types of a place in each order.
+_PLACES = {Order.FAILED_FIRST: (int, str, int), Order.NAME: (str, int), Order.LATEST: (str, int), Order.WEIGHT: (int, int)}
 _GROUP = "e.kind, e.namespace, e.platform, e.state, e.actor, e.pipeline, e.labels"
 _CANDIDATE = "n.id, n.kind, n.name, e.own, e.place, e.namespace, e.state, e.actor"
 _INSIDE = "e.namespace IN (SELECT value FROM json_each(?))"
@@ -179,8 +180,8 @@ class _Search:
         """Return nodes of a kind after a place of the order, each with its own place."""
         order = self._request.order
         where, bound = self._where(kind)
-        if order is Order.LATEST:
-            parts, ascending = ["e.at", "e.key"], False
+        if order in (Order.LATEST, Order.WEIGHT):
+            parts, ascending = ["e.at" if order is Order.LATEST else "e.weight", "e.key"], False
         elif order is Order.NAME:
             parts, ascending = ["e.folded", "e.key"], True
         elif self._permitted is None:
@@ -225,7 +226,10 @@ class _Search:
         for name, values in (
             ("namespace", asked.namespaces), ("platform", asked.platforms), ("state", asked.states), ("pipeline", asked.pipelines),
         ):  # fmt: skip
-            if values:
+            if len(values) == 1:  # an index has the nodes of one value in order
+                parts.append(f"e.{name} = ?")
+                bound.append(values[0])
+            elif values:
                 parts.append(f"e.{name} IN (SELECT value FROM json_each(?))")
                 bound.append(json.dumps(list(values)))
         if any(values for _, values in asked.labels()):

@@ -6,6 +6,7 @@ import sqlite3
 
 from headwater.errors import ConfigurationError
 from headwater.graph.stores.sqlite.entries import write_all_entries
+from headwater.graph.stores.sqlite.rollups import write_all_rollups
 
 # Step n is at index n - 1.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -144,9 +145,48 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
           folded, content = 'word', content_rowid = 'key', tokenize = 'trigram case_sensitive 1', detail = 'none', columnsize = 0)
         """,
     ),
+    # 9. The map of a lake (headwater.graph.stores.rollups): its groups, the groups before (way 0) and after (way 1) each job and dataset,
+    # and the flows between groups by the namespace of the job or dataset between them. `weight` is the number of flows of a dataset or job.
+    # The tables are filled by `write_all_rollups`.
+    (
+        """
+        CREATE TABLE map_group (
+          key INTEGER PRIMARY KEY,
+          tenant TEXT NOT NULL,
+          lens TEXT NOT NULL,
+          id TEXT NOT NULL,
+          members INTEGER NOT NULL,
+          UNIQUE (tenant, id)
+        )
+        """,
+        "CREATE INDEX map_group_by_members ON map_group (tenant, lens, members DESC, id)",
+        """
+        CREATE TABLE map_side (
+          hub INTEGER NOT NULL REFERENCES node (key),
+          way INTEGER NOT NULL,
+          grp INTEGER NOT NULL REFERENCES map_group (key),
+          count INTEGER NOT NULL,
+          PRIMARY KEY (hub, way, grp)
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE map_flow (
+          src INTEGER NOT NULL REFERENCES map_group (key),
+          dst INTEGER NOT NULL REFERENCES map_group (key),
+          actor INTEGER NOT NULL REFERENCES map_group (key),
+          weight INTEGER NOT NULL,
+          PRIMARY KEY (src, dst, actor)
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX map_flow_by_dst ON map_flow (dst, src, actor, weight)",
+        "ALTER TABLE entry ADD COLUMN weight INTEGER NOT NULL DEFAULT 0",
+        "CREATE INDEX entry_by_weight ON entry (tenant, kind, namespace, weight, key) WHERE kind <> 'column'",
+        "CREATE INDEX entry_by_pipeline ON entry (tenant, kind, pipeline, weight, key) WHERE kind <> 'column' AND pipeline <> ''",
+    ),
 )
-# The step whose table is filled by code.
+# The steps whose tables are filled by code.
 _ENTRIES = 8
+_MAP = 9
 
 
 def migrate(connection: sqlite3.Connection) -> list[int]:
@@ -166,5 +206,7 @@ def migrate(connection: sqlite3.Connection) -> list[int]:
             connection.execute(statement)
     if version < _ENTRIES:
         write_all_entries(connection)
+    if version < _MAP:
+        write_all_rollups(connection)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
     return list(range(version + 1, len(MIGRATIONS) + 1))

@@ -13,10 +13,12 @@ from headwater.graph.stores.columns import by_columns, cone_columns, reach_colum
 from headwater.graph.stores.indexable import Census, News, Properties, Rows
 from headwater.graph.stores.numbered_cones import cone as walked_cone
 from headwater.graph.stores.protocol import Cone, Direction, IdRange, Listing, Moment, Page, Portion, Subgraph
+from headwater.graph.stores.rollups import LakeMap, Lens, MemberFlows
 from headwater.graph.stores.sqlite import changes, read, traverse, write
 from headwater.graph.stores.sqlite.cones import FileGround
 from headwater.graph.stores.sqlite.connections import Connections
 from headwater.graph.stores.sqlite.find import find
+from headwater.graph.stores.sqlite.lake_map import lake_map, member_flows
 from headwater.graph.stores.sqlite.latest import latest_at
 from headwater.graph.stores.sqlite.migrations import migrate
 from headwater.graph.stores.sqlite.search import search
@@ -57,6 +59,14 @@ class SqliteStore:
         self, tenant: str, request: SearchRequest, *, first: int = 20, after: str | None = None, permitted: Sequence[str] | None = None
     ) -> Found:
         return await self._connections.read(lambda connection: find(connection, tenant, request, first, after, permitted))
+
+    async def lake_map(
+        self, tenant: str, lens: Lens, *, first: int = 200, include: Sequence[str] = (), permitted: Sequence[str] | None = None
+    ) -> LakeMap:
+        return await self._connections.read(lambda connection: lake_map(connection, tenant, lens, first, include, permitted))
+
+    async def member_flows(self, tenant: str, lens: Lens, members: Sequence[str], *, permitted: Sequence[str] | None = None) -> MemberFlows:
+        return await self._connections.read(lambda connection: member_flows(connection, tenant, lens, members, permitted))
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         return await self._connections.read(lambda connection: traverse.neighbours(connection, tenant, ids, direction, kinds))

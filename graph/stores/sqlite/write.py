@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
-from headwater.graph.model import bare_name, kind_of
+from headwater.graph.model import EdgeKind, NodeKind, bare_name, kind_of
 from headwater.graph.model.changes import Changes
 from headwater.graph.model.merge import NAME, NO_FACTS, Facts, merged
 from headwater.graph.stores.paging import fold
 from headwater.graph.stores.sqlite.changes import log_change
 from headwater.graph.stores.sqlite.entries import drop_entries, write_entries
+from headwater.graph.stores.sqlite.rollups import drop_rollups, last_edge, write_rollups
 from headwater.graph.stores.sqlite.spellings import drop_spellings, write_spellings
 from headwater.graph.stores.sqlite.vocabulary import CODE
 
 _KNOWN = "SELECT key, properties, stamps FROM edge WHERE dst = ? AND kind = ? AND src = ?"
 _NEVER: tuple[str | None, str | None] = (None, None)
+_ENDS = {
+    EdgeKind.READS: (f"{NodeKind.DATASET}:", f"{NodeKind.JOB}:"), EdgeKind.WRITES: (f"{NodeKind.JOB}:", f"{NodeKind.DATASET}:"),
+}  # fmt: skip
 _NOTHING: tuple[str | None, str | None] = (None, None)
 
 
 def write_changes(connection: sqlite3.Connection, tenant: str, changes: Changes, offset: int | None) -> None:
     """Merge `changes` into the tenant's graph and store the offset."""
+    before = last_edge(connection)
     keys, fresh, changed = _write_nodes(connection, tenant, changes.nodes)
     _write_edges(connection, changes, keys, fresh)
     if touched := {*fresh.values(), *changed, *(keys[dst] for _, dst, _ in changes.edges)}:
         log_change(connection, touched)
-    write_entries(connection, tenant, [*fresh.values(), *changed])
+    regrouped = write_entries(connection, tenant, [*fresh.values(), *changed])
+    write_rollups(connection, tenant, before, _flows(changes, keys), regrouped)
     if offset is not None:
         connection.execute(
             "INSERT INTO progress (tenant, offset) VALUES (?, ?) ON CONFLICT (tenant) DO UPDATE SET offset = max(offset, excluded.offset)",
@@ -35,9 +41,18 @@ def write_changes(connection: sqlite3.Connection, tenant: str, changes: Changes,
         )
 
 
+def _flows(changes: Changes, keys: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
+    """Yield the flows between datasets and jobs. Versions and runs have edges of the same kinds."""
+    for src, dst, kind in changes.edges:
+        ends = _ENDS.get(kind)
+        if ends is not None and src.startswith(ends[0]) and dst.startswith(ends[1]):
+            yield keys[src], keys[dst], CODE[kind]
+
+
 def drop_tenant(connection: sqlite3.Connection, tenant: str) -> None:
     connection.execute("DELETE FROM edge WHERE dst IN (SELECT key FROM node WHERE tenant = ?)", (tenant,))
     connection.execute("DELETE FROM fact WHERE key IN (SELECT key FROM node WHERE tenant = ?)", (tenant,))
+    drop_rollups(connection, tenant)
     drop_spellings(connection, tenant)
     drop_entries(connection, tenant)
     for table in ("node", "progress"):

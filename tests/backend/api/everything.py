@@ -76,6 +76,8 @@ def _arguments(side: Side) -> dict[str, list[str]]:
         "datasets": ["first: 100", f"first: 100, namespace: {json.dumps(side.data)}"],
         "search": ['text: "", first: 200', f'text: "{CANARY}"', 'text: "re"'],
         "find": ['text: "", first: 200', f'text: "{CANARY}"', 'text: "re"', "kinds: [RUN, COLUMN, TAG, OWNER], first: 200"],
+        "lakeMap": ["lens: NAMESPACE", "lens: NAMESPACE, first: 1", f"lens: NAMESPACE, include: [{nodes[8]}, {nodes[9]}]"],
+        "memberFlows": [f"members: [{data}, {job}]", f"members: [{', '.join(nodes)}]"],
         "node": [f"id: {node}" for node in nodes],
         "lineage": [f"focus: [{node}], direction: {way}" for node in nodes for way in ("UPSTREAM", "BOTH")]
         + [f"focus: [{column}], kinds: [DERIVES]", f"focus: [{data}], kinds: [{_ALL_KINDS}]"],

@@ -12,8 +12,10 @@ import pytest
 from headwater.errors import ConfigurationError, DamagedError, HeadwaterError, UnavailableError
 from headwater.graph.index import open_indexed
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp
+from headwater.graph.search import Order, SearchRequest
 from headwater.graph.stores import Direction, open_store
 from headwater.graph.stores.change_log import pack
+from headwater.graph.stores.rollups import Lens
 from headwater.graph.stores.sqlite import changes, connections
 from headwater.graph.stores.sqlite.latest import latest_at
 from headwater.graph.stores.sqlite.migrations import MIGRATIONS
@@ -190,6 +192,31 @@ async def test_the_log_of_an_older_file_is_read_on_and_grows_no_further(tmp_path
         file.close()
         assert [revision for revision, _ in logged] == list(range(30 - len(logged), 30))
         assert 0 < sum(length for _, length in logged) <= 100
+    finally:
+        await store.close()
+
+
+async def test_a_file_of_schema_8_gets_the_map_of_its_lake(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path}/graph.db")
+    await store.open()
+    await store.apply("t", PIPELINE)
+    maps = [await store.lake_map("t", lens) for lens in Lens]
+    asked = SearchRequest(kinds=(NodeKind.DATASET,), order=Order.WEIGHT)
+    heaviest = [hit.node.id for hit in (await store.find("t", asked)).hits]
+    await store.close()
+    assert maps[0].flows
+    with sqlite3.connect(tmp_path / "graph.db", isolation_level=None) as file:
+        for table in ("map_group", "map_side", "map_flow"):
+            file.execute(f"DROP TABLE {table}")
+        for index in ("entry_by_weight", "entry_by_pipeline"):
+            file.execute(f"DROP INDEX {index}")
+        file.execute("ALTER TABLE entry DROP COLUMN weight")
+        file.execute("PRAGMA user_version = 8")
+    file.close()
+    assert await store.open() == list(range(9, len(MIGRATIONS) + 1))
+    try:
+        assert [await store.lake_map("t", lens) for lens in Lens] == maps
+        assert [hit.node.id for hit in (await store.find("t", asked)).hits] == heaviest
     finally:
         await store.close()
 
