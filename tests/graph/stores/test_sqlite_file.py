@@ -199,7 +199,7 @@ async def test_the_log_of_an_older_file_is_read_on_and_grows_no_further(tmp_path
 async def test_a_file_of_schema_8_gets_the_map_of_its_lake(tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path}/graph.db")
     await store.open()
-    await store.apply("t", PIPELINE)
+    await store.apply("t", [PIPELINE])
     maps = [await store.lake_map("t", lens) for lens in Lens]
     asked = SearchRequest(kinds=(NodeKind.DATASET,), order=Order.WEIGHT)
     heaviest = [hit.node.id for hit in (await store.find("t", asked)).hits]
@@ -213,6 +213,7 @@ async def test_a_file_of_schema_8_gets_the_map_of_its_lake(tmp_path: Path) -> No
         file.execute("ALTER TABLE entry DROP COLUMN weight")
         file.execute("PRAGMA user_version = 8")
     file.close()
+    store = open_store(f"sqlite:///{tmp_path}/graph.db")
     assert await store.open() == list(range(9, len(MIGRATIONS) + 1))
     try:
         assert [await store.lake_map("t", lens) for lens in Lens] == maps
