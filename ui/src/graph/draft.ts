@@ -28,7 +28,7 @@ export function makeDraft(flow: Flow, { focus, highlight, captions, neighbours }
   const parents = new Set(flow.nodes.flatMap(({ parent }) => parent ?? []));
   const ids = new Set(flow.nodes.map(({ id }) => id));
   const cards = flow.nodes.map((node): Card => {
-    const { id, kind, name, columns, parent, isMixed, cut } = node;
+    const { id, kind, name, columns, parent, isMixed, cut, change } = node;
     const state = stateOf(id, highlight?.nodes);
     const { title, caption } = wordsOf(node, state.isCoarse);
     return {
@@ -36,7 +36,7 @@ export function makeDraft(flow: Flow, { focus, highlight, captions, neighbours }
       kind,
       name,
       title: titles.get(id) ?? title,
-      caption: captions?.get(id) ?? caption,
+      caption: [change, captions?.get(id) ?? caption].filter(Boolean).join(' · '),
       isFocus: node.isFocus ?? id === focus,
       isBox: parents.has(id),
       ...state,
@@ -44,6 +44,7 @@ export function makeDraft(flow: Flow, { focus, highlight, captions, neighbours }
       ...(parent !== undefined && ids.has(parent) && { parent }),
       ...(isMixed !== undefined && { isMixed }),
       ...(cut && (cut.before || cut.after) && { cut }),
+      ...(change && { change }),
     };
   });
   const links = flow.links.map((link) => ({
@@ -53,7 +54,8 @@ export function makeDraft(flow: Flow, { focus, highlight, captions, neighbours }
     isHidden: link.isHidden ?? false,
     isFormer: link.isFormer ?? false,
     weight: link.weight ?? 1,
-    label: [link.isFormer && 'former', labelOf(link)].filter(Boolean).join(', '),
+    ...(link.change && { change: link.change }),
+    label: [link.change, link.isFormer && 'former', labelOf(link)].filter(Boolean).join(', '),
     ...stateOf(link.id, highlight?.links),
   }));
   return { cards, links, ...(neighbours && { neighbours }) };

@@ -24,7 +24,12 @@ export interface FlowNode {
   isUnwritten?: boolean;
   /** The side on which the limit of the depth cut its links off. */
   cut?: { before: boolean; after: boolean };
+  /** How it differs from an earlier time. */
+  change?: Change | undefined;
 }
+
+/** The difference to an earlier time: `gone` is drawn, although it is not there any more. */
+export type Change = 'added' | 'gone' | 'changed';
 
 export interface FlowLink {
   id: string;
@@ -39,6 +44,7 @@ export interface FlowLink {
   isHidden?: boolean;
   /** Whether its jobs have given it up: a later run stated flows on the same side without it. */
   isFormer?: boolean;
+  change?: Change | undefined;
 }
 
 /** The nodes of a drawing, and the data flow between them. */

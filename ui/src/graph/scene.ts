@@ -5,6 +5,7 @@
 import type { NodeKind } from '../api/generated/graphql';
 import { linkKey, type PlacedBox, type Point } from './boxes';
 import { isDirect, keyColumns } from './columns';
+import type { Change } from './flow';
 import { datasetOfColumn, nameOfColumn } from './ids';
 import type { Neighbours } from './neighbourhood';
 import { type NestedBox, placeNested } from './room';
@@ -33,6 +34,8 @@ export interface Card {
   isCoarse?: boolean;
   /** Whether a path through it may mix data of different origins. */
   isMixed?: boolean;
+  /** How it differs from an earlier time. */
+  change?: Change;
 }
 
 export interface Link {
@@ -49,6 +52,8 @@ export interface Link {
   isHidden?: boolean;
   /** Whether its jobs have given it up. */
   isFormer?: boolean;
+  /** How it differs from an earlier time. */
+  change?: Change;
   state?: State;
   isCoarse?: boolean;
 }

@@ -14,6 +14,8 @@ export interface ViewChoice {
   depth?: number;
   /** An instant, or a date for its end in the time zone of the reader. The default is now. */
   asOf?: string;
+  /** An earlier instant: the drawing marks what changed since. */
+  since?: string;
 }
 
 export interface OpenContainer {
@@ -51,9 +53,9 @@ export const HIDE_JOBS = 'kind=job';
 
 const MASK = /^(kind|name|namespace|tag|layer|node)(!?)=(.+)$/;
 
-export function isWhole({ data, actors, masks, ends, open = [], depth, asOf }: ViewChoice): boolean {
+export function isWhole({ data, actors, masks, ends, open = [], depth, asOf, since }: ViewChoice): boolean {
   const isCoarse = data === WHOLE.data && actors === WHOLE.actors && open.length === 0;
-  return isCoarse && masks.length === 0 && !ends && depth === undefined && asOf === undefined;
+  return isCoarse && masks.length === 0 && !ends && depth === undefined && asOf === undefined && since === undefined;
 }
 
 export function viewInput(choice: ViewChoice, focus: string): ViewInput {
@@ -147,6 +149,7 @@ export function atStop({ open: _, ...choice }: ViewChoice, index: number): ViewC
 /** Read a choice from an address, undefined for the default. */
 export function parseView(query: URLSearchParams): ViewChoice | undefined {
   const asOf = query.get('asOf') || undefined;
+  const since = query.get('since') || undefined;
   const open = query.getAll('open').flatMap(parseOpen);
   const depth = Number.parseInt(query.get('depth') ?? '', 10);
   const choice: ViewChoice = {
@@ -157,13 +160,14 @@ export function parseView(query: URLSearchParams): ViewChoice | undefined {
     ...(open.length > 0 && { open }),
     ...(depth >= 1 && depth <= MAX_DEPTH && depth !== DEPTH && { depth }),
     ...(asOf === undefined ? {} : { asOf }),
+    ...(since === undefined ? {} : { since }),
   };
   return isWhole(choice) ? undefined : choice;
 }
 
 /** Write the parts of a choice that differ from the default. */
 export function formatView(choice: ViewChoice, query: URLSearchParams): void {
-  const { data, actors, masks, ends, open = [], depth, asOf } = choice;
+  const { data, actors, masks, ends, open = [], depth, asOf, since } = choice;
   if (data !== WHOLE.data) query.set('level', data.toLowerCase());
   if (actors !== WHOLE.actors) query.set('actors', actors.toLowerCase());
   for (const mask of masks) query.append('hide', mask);
@@ -171,6 +175,7 @@ export function formatView(choice: ViewChoice, query: URLSearchParams): void {
   for (const { id, level } of open) query.append('open', `${level.toLowerCase()} ${id}`);
   if (depth !== undefined) query.set('depth', String(depth));
   if (asOf) query.set('asOf', asOf);
+  if (since) query.set('since', since);
 }
 
 const LEVELS = [...DATA_LEVELS, ...ACTOR_LEVELS];

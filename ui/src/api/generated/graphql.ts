@@ -690,6 +690,32 @@ export type QualityQueryVariables = Exact<{
 
 export type QualityQuery = { quality: Array<{ id: string, assertion: string, column: string | null, results: Array<{ run: string, at: string, values: unknown }> }> };
 
+export type RunIdsQueryVariables = Exact<{
+  job: string;
+  first: number;
+}>;
+
+
+export type RunIdsQuery = { runs: { nodes: Array<{ id: string }> }, failed: { nodes: Array<{ id: string }> } };
+
+export type RunTimesQueryVariables = Exact<{
+  runs: Array<string> | string;
+}>;
+
+
+export type RunTimesQuery = { lineage: { edges: Array<{ src: string, dst: string, last: string }> } };
+
+export type ChangedNodeFragment = { id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ id: string, kind: NodeKind, name: string }> };
+
+export type ViewDifferenceQueryVariables = Exact<{
+  view: ViewInput;
+  before: string;
+  after: string;
+}>;
+
+
+export type ViewDifferenceQuery = { viewDifference: { before: string, after: string, kept: number, notes: Array<string>, nodesAdded: Array<{ id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ id: string, kind: NodeKind, name: string }> }>, nodesRemoved: Array<{ id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ id: string, kind: NodeKind, name: string }> }>, edgesAdded: Array<{ src: string, dst: string }>, edgesRemoved: Array<{ src: string, dst: string }> } };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -907,6 +933,19 @@ export const DescribedFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Described"}) as unknown as TypedDocumentString<DescribedFragment, unknown>;
+export const ChangedNodeFragmentDoc = new TypedDocumentString(`
+    fragment ChangedNode on Node {
+  id
+  kind
+  name
+  unwritten
+  containers {
+    id
+    kind
+    name
+  }
+}
+    `, {"fragmentName":"ChangedNode"}) as unknown as TypedDocumentString<ChangedNodeFragment, unknown>;
 export const ServiceDocument = new TypedDocumentString(`
     query Service {
   service {
@@ -2224,3 +2263,62 @@ export const QualityDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<QualityQuery, QualityQueryVariables>;
+export const RunIdsDocument = new TypedDocumentString(`
+    query RunIds($job: ID!, $first: Int!) {
+  runs(job: $job, first: $first) {
+    nodes {
+      id
+    }
+  }
+  failed: runs(job: $job, states: ["FAIL", "ABORT"], first: $first) {
+    nodes {
+      id
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RunIdsQuery, RunIdsQueryVariables>;
+export const RunTimesDocument = new TypedDocumentString(`
+    query RunTimes($runs: [ID!]!) {
+  lineage(focus: $runs, direction: UPSTREAM, depth: 1, kinds: [CONTAINS]) {
+    edges {
+      src
+      dst
+      last
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RunTimesQuery, RunTimesQueryVariables>;
+export const ViewDifferenceDocument = new TypedDocumentString(`
+    query ViewDifference($view: ViewInput!, $before: String!, $after: String!) {
+  viewDifference(view: $view, before: $before, after: $after) {
+    before
+    after
+    nodesAdded {
+      ...ChangedNode
+    }
+    nodesRemoved {
+      ...ChangedNode
+    }
+    edgesAdded {
+      src
+      dst
+    }
+    edgesRemoved {
+      src
+      dst
+    }
+    kept
+    notes
+  }
+}
+    fragment ChangedNode on Node {
+  id
+  kind
+  name
+  unwritten
+  containers {
+    id
+    kind
+    name
+  }
+}`) as unknown as TypedDocumentString<ViewDifferenceQuery, ViewDifferenceQueryVariables>;

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** The lineage of a dataset: its former links, its levels, and the names of its versions and runs. */
-import { screen, waitFor, within } from '@testing-library/react';
+import { fireEvent, screen, waitFor, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { GraphQLError } from 'graphql';
 import { REPORT, renderPage } from '../../../dev/renderPage';
@@ -84,4 +84,94 @@ test('versions and runs are named by their time', async () => {
   });
   renderPage(`/?dataset=${REPORT}&level=version&actors=run`, { query: { view: () => viewOf(node), lineage: timed } });
   expect(await screen.findByText('version 3 Feb, 09:31:04')).toBeInTheDocument();
+});
+
+const RUNS = ['1', '2', '3'].map((day) => ({ run: `run:${day}`, at: `2026-02-0${day}T09:00:00.000000Z` }));
+
+/** The runs of a job as ticks, the second of them failed, beside the lineage. */
+const timed = {
+  runs: (_: unknown, { states }: { states?: string[] }) => ({
+    nodes: RUNS.filter(({ run }) => !states || run === 'run:2').map(({ run }) => ({ id: run, kind: 'RUN', name: run })),
+  }),
+  lineage: (_: unknown, input: { kinds?: string[] }) =>
+    input.kinds?.includes('CONTAINS')
+      ? {
+          nodes: [],
+          edges: RUNS.map(({ run, at }) => ({
+            src: JOB,
+            dst: run,
+            kind: 'CONTAINS',
+            properties: {},
+            first: at,
+            last: `${at} x`,
+          })),
+          truncated: 0,
+        }
+      : lineage(input),
+};
+
+test('the time slider has one position for each run, names it, and keeps its ticks at an earlier time', async () => {
+  const user = userEvent.setup();
+  const asked: (string | undefined)[] = [];
+  const view = (_: unknown, { view: input }: { view: { asOf?: string } }) => {
+    asked.push(input.asOf);
+    return viewOf({ id: REPORT, kind: 'DATASET', name: '/demo/out/report' });
+  };
+  renderPage(`/?dataset=${REPORT}&page=lineage`, { query: { ...timed, view } });
+  await user.click(await screen.findByRole('button', { name: 'Show another time or changes' }));
+  const slider = await screen.findByRole('slider', { name: 'Time of the drawing' });
+  expect(slider).toHaveAttribute('max', '3');
+  expect(slider).toHaveAttribute('aria-valuetext', 'now');
+  fireEvent.change(slider, { target: { value: '1' } });
+  expect(slider).toHaveAttribute('aria-valuetext', '2026-02-02 09:00:00 UTC, after a run of report that failed');
+  await waitFor(() => expect(location.search).toContain('asOf=2026-02-02T09'));
+  await waitFor(() => expect(asked).toContain('2026-02-02T09:00:00.000000Z'));
+  expect(await screen.findByRole('slider', { name: 'Time of the drawing' })).toHaveAttribute('max', '3');
+});
+
+test('changes since an earlier run are drawn in place, in words, and counted', async () => {
+  const user = userEvent.setup();
+  const instants: string[][] = [];
+  const node = (id: string, kind: string, name: string) => ({ id, kind, name, properties: {}, containers: [] });
+  const members = ['report', 'rates'].map((name) => [name, name === 'report' ? REPORT : CURRENT] as const);
+  const view = () => ({
+    ...viewOf({ id: REPORT, kind: 'DATASET', name: '/demo/out/report' }),
+    nodes: members.map(([name, id]) => ({
+      node: node(id, 'DATASET', name),
+      members: 1,
+      distance: id === REPORT ? 0 : 1,
+      focus: id === REPORT,
+      upstream: true,
+      downstream: true,
+      wholly: true,
+    })),
+    edges: [{ src: CURRENT, dst: REPORT, weight: 1, direct: true, via: 0 }],
+  });
+  const viewDifference = (_: unknown, { before, after }: { before: string; after: string }) => {
+    instants.push([before, after]);
+    return {
+      before,
+      after,
+      nodesAdded: [node(CURRENT, 'DATASET', 'rates')],
+      nodesRemoved: [node(OLD, 'DATASET', 'old_rates')],
+      edgesAdded: [{ src: CURRENT, dst: REPORT }],
+      edgesRemoved: [{ src: OLD, dst: REPORT }],
+      kept: 4,
+      notes: ['At least 3 more nodes lie beyond the depth asked for, and are not compared.'],
+    };
+  };
+  renderPage(`/?dataset=${REPORT}&page=lineage&asOf=2026-02-03T09:00:00.000000Z`, {
+    query: { ...timed, view, viewDifference },
+  });
+  await user.click(await screen.findByRole('checkbox', { name: 'Changes since' }));
+  expect(await screen.findByText(/1 node added, 1 node gone, 1 link added, 1 link gone, 4 links kept/)).toBeVisible();
+  // The usual begin is the last run at least a day before.
+  expect(instants).toEqual([['2026-02-02T09:00:00.000000Z', '2026-02-03T09:00:00.000000Z']]);
+  const canvas = screen.getByRole('region', { name: 'Lineage graph' });
+  expect(await within(canvas).findByText('added · dataset')).toBeVisible();
+  expect(within(canvas).getByText('gone · dataset')).toBeVisible();
+  expect(within(canvas).getByText('added since')).toBeVisible();
+  expect(within(canvas).getByText('gone since')).toBeVisible();
+  expect(screen.getByText(/^At least 3 more nodes lie beyond/)).toBeVisible();
+  expect(location.search).toContain('since=2026-02-02');
 });

@@ -1,26 +1,17 @@
-import { useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useRef } from 'react';
-import { ViewDocument, type ViewQuery } from '../../api/generated/graphql';
-import { queryOf } from '../../api/query';
 import { RequestError } from '../../api/request';
 import { asSentence } from '../../facts/text';
-import { flowOfView } from '../../graph/view';
-import { atCoarseLevels, DEPTH, isWhole, type ViewChoice, viewInput, WHOLE } from '../../graph/zoom';
-import { type DrawnPart, useFlowDraft, useViewDraft } from '../../hooks/useDraft';
-import { useLineage } from '../../hooks/useLineage';
+import { atCoarseLevels, isWhole, type ViewChoice, WHOLE } from '../../graph/zoom';
+import { useDrawing } from '../../hooks/useDrawing';
 import { navigate } from '../../hooks/useLocation';
 import type { Location } from '../../location/location';
+import { ChangeSummary } from '../ChangeSummary/ChangeSummary';
 import { ErrorNote, Note } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
+import { TimeControls } from '../TimeControls/TimeControls';
 import { ViewControls } from '../ViewControls/ViewControls';
 import styles from './DatasetFlow.module.css';
 import { FlowGraph } from './FlowGraph';
 import { ViewNotes } from './ViewNotes';
-
-/** Larger than the number of cards, so that a drawing can grow. */
-const MAX_NODES = 600;
-const NO_VIEW: Pick<ViewQuery['view'], 'nodes' | 'edges'> = { nodes: [], edges: [] };
-const NO_LINEAGE = { nodes: [], edges: [], truncated: 0 };
 
 interface DatasetFlowProps {
   location: Location;
@@ -35,10 +26,11 @@ interface DatasetFlowProps {
 export function DatasetFlow({ location, dataset }: DatasetFlowProps) {
   const { view, ...rest } = location;
   const show = (next: ViewChoice) => navigate(isWhole(next) ? rest : { ...rest, view: next });
-  const { drawing, isLoading, error, refetch } = useDrawing(location, dataset);
+  const { drawing, jobs, isLoading, error, refetch } = useDrawing(location, dataset);
   return (
     <>
       <ViewControls choice={view ?? WHOLE} onChange={show} />
+      <TimeControls jobs={jobs} choice={view ?? WHOLE} onChange={show} />
       {error && <Refusal error={error} onRetry={() => refetch()} onReset={() => show(atCoarseLevels(view ?? WHOLE))} />}
       {!error && !drawing && <Skeleton label="Loading the lineage" rows={4} />}
       {!error && drawing?.draft.cards.length === 0 && (
@@ -49,6 +41,7 @@ export function DatasetFlow({ location, dataset }: DatasetFlowProps) {
       )}
       {!error && drawing && drawing.draft.cards.length > 0 && (
         <>
+          {drawing.changes && <ChangeSummary {...drawing.changes} />}
           <FlowGraph
             draft={drawing.draft}
             location={location}
@@ -87,57 +80,4 @@ function Refusal({ error, onRetry, onReset }: RefusalProps) {
       </button>
     </Note>
   );
-}
-
-/** The drawing for an address, or the last one while the drawing loads. */
-function useDrawing(location: Location, dataset: string) {
-  const { view, grown, steps, cards, former = false } = location;
-  const choice = view ?? WHOLE;
-  const lineage = useLineage(dataset, 'BOTH', { enabled: view === undefined, ...(cards && { cards }) });
-  const input = viewInput(choice, dataset);
-  const answer = useQuery({
-    ...queryOf(ViewDocument, { view: input, first: Math.max(MAX_NODES, 2 * (cards ?? 0)) }),
-    enabled: view !== undefined,
-  });
-  const nearest = useFlowDraft({
-    graph: lineage.data ?? NO_LINEAGE,
-    focus: dataset,
-    growth: grown,
-    depth: steps,
-    first: cards,
-    isFormerShown: former,
-  });
-  const chosen = useChosenView(answer.data?.view ?? NO_VIEW, choice, location);
-  const { error, refetch } = view ? answer : lineage;
-  const ready = view ? answer.data?.view : lineage.data;
-  const drawing = useLatest(
-    ready && {
-      draft: view ? chosen : nearest,
-      choice,
-      view: view && input,
-      answer: view && answer.data?.view,
-    },
-  );
-  return { drawing, isLoading: ready === undefined, error, refetch };
-}
-
-function useChosenView(
-  { nodes, edges }: Pick<ViewQuery['view'], 'nodes' | 'edges'>,
-  choice: ViewChoice,
-  { grown, steps, cards, former }: Location,
-): DrawnPart {
-  const flow = useMemo(() => {
-    const { open = [], depth = DEPTH } = choice;
-    return flowOfView(nodes, edges, { open: open.map(({ id }) => id), depth });
-  }, [nodes, edges, choice]);
-  return useViewDraft(flow, { growth: grown, depth: steps, first: cards, isFormerShown: former });
-}
-
-/** The value, or the last one if there is none now. */
-function useLatest<Value>(value: Value | undefined): Value | undefined {
-  const latest = useRef(value);
-  useEffect(() => {
-    if (value !== undefined) latest.current = value;
-  });
-  return value ?? latest.current;
 }

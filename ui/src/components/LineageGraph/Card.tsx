@@ -48,7 +48,7 @@ export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
             <small>
               {fact && <StateMark state={fact.state} />}
               {caption}
-              {fact?.age && caption.length < LONG_CAPTION && <span> · {fact.age}</span>}
+              {fact?.age && !card.change && caption.length < LONG_CAPTION && <span> · {fact.age}</span>}
               <span className="visually-hidden">
                 {[fact && `, ${fact.text}`, cut && ', cut here'].filter(Boolean).join('')}
               </span>
@@ -201,6 +201,7 @@ function classesOf(card: SceneCard, isSelected: boolean): string {
     !isData(card) && styles.job,
     state !== 'plain' && styles[state],
     card.isCoarse && styles.coarse,
+    card.change && styles[card.change],
     card.isFocus && styles.focus,
     card.isOpen && styles.open,
     cut?.before && styles.cutBefore,

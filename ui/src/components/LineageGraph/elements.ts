@@ -65,6 +65,7 @@ function makeEdge(link: SceneLink, titleOf: (id: string) => string): Edge<LinkDa
     isMarked && 'hidden',
     link.isIndirect && 'indirect',
     link.isFormer && 'former',
+    link.change,
   ];
   return {
     id,
@@ -73,7 +74,7 @@ function makeEdge(link: SceneLink, titleOf: (id: string) => string): Edge<LinkDa
     target: dstCard,
     sourceHandle: anchorId('out', src === srcCard ? '' : src),
     targetHandle: anchorId('in', dst === dstCard ? '' : dst),
-    ariaLabel: `${titleOf(src)} ${link.isFormer ? 'flowed' : 'flows'} into ${titleOf(dst)}${label ? `, ${label}` : ''}`,
+    ariaLabel: `${titleOf(src)} ${link.isFormer || link.change === 'gone' ? 'flowed' : 'flows'} into ${titleOf(dst)}${label ? `, ${label}` : ''}`,
     className: classes.filter(Boolean).join(' '),
     zIndex: state === 'traced' ? 1 : 0,
     data: { link },

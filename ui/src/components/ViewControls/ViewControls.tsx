@@ -20,7 +20,7 @@ interface ViewControlsProps {
   onChange: (choice: ViewChoice) => void;
 }
 
-/** The controls for the levels, masks and time of the drawing. */
+/** The controls for the levels and masks of the drawing. */
 export function ViewControls({ choice, onChange }: ViewControlsProps) {
   const named = choice.masks.filter((mask) => mask !== HIDE_JOBS);
   return (
@@ -78,17 +78,6 @@ export function ViewControls({ choice, onChange }: ViewControlsProps) {
           <Icon name="close" size={12} />
         </button>
       ))}
-      <label title="Only reports until the end of this day">
-        As of
-        <input
-          type="date"
-          value={choice.asOf ?? ''}
-          onChange={(event) => {
-            const { asOf: _, ...rest } = choice;
-            onChange(event.target.value ? { ...rest, asOf: event.target.value } : rest);
-          }}
-        />
-      </label>
       {!isWhole(choice) && (
         <button type="button" className={styles.reset} onClick={() => onChange(WHOLE)}>
           Show everything
