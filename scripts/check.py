@@ -4,12 +4,13 @@ python scripts/check.py [STEP …]          some steps; --list prints their name
 python scripts/check.py --more [STEP …]   the long tests, as `make test-more` does
 
 A step is a command with a log of its own in build/test. A failure stops nothing: all steps run, and the log of each
-failed step is printed. A step whose needed steps failed does not run and counts as failed. The exit code is 1 if
-anything failed. The durations of all tests go to build/test/durations.json, and the slowest tests are printed.
+failed step is printed. The last lines name each failed test. A step whose needed steps failed does not run and counts
+as failed. The exit code is 1 if anything failed. The durations of all tests go to build/test/durations.json, and the
+slowest tests are printed.
 
 If at most five tests of a step of pytest fail, they run once more when all steps are done and nothing else runs. A
-test that passes then is unsteady: there is a race in the test or, worse, in the code. The last lines name its log,
-and the run does not fail for it.
+test that passes then is unsteady: there is a race in the test or, worse, in the code. The last lines name it, and the
+run does not fail for it.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import check_durations
+import check_failures
 from check_steps import MORE_STEPS, ROOT, STEPS, Step
 
 LOGS = ROOT / "build" / "test"
@@ -47,7 +49,7 @@ _MOST_AGAIN = 5  # limit of failed tests of a step; more failures are not by cha
 class Outcome:
     """The result of a step, with the counts of its tests. A step without test results counts as one check.
 
-    `tests` has the duration of each test in seconds.
+    `tests` has the duration of each test in seconds. `failures` describes each failed or unsteady test, or the end of the log.
     """
 
     step: Step
@@ -58,6 +60,7 @@ class Outcome:
     unsteady: int = 0
     processor_seconds: float = 0.0
     tests: Mapping[str, float] = field(default_factory=dict)
+    failures: Sequence[str] = ()
 
 
 @dataclass
@@ -166,7 +169,7 @@ def _run(steps: list[Step], *, jobs: int, shell: Sequence[str], environment: dic
                 running.append(_start(first.step, shell, environment, first))
             for step in [step for step in waiting if any(name in done and done[name].failed for name in step.after)]:
                 waiting.remove(step)
-                done[step.name] = Outcome(step, 0.0, failed=1)
+                done[step.name] = Outcome(step, 0.0, failed=1, failures=(f"not run: it needs {', '.join(step.after)}",))
                 print(f"✗ {step.name:<13} not run: it needs {', '.join(step.after)}", flush=True)
             ready = [step for step in waiting if all(name in done or name not in chosen for name in step.after)]
             free = jobs - sum(not run.step.waits for run in running)
@@ -234,8 +237,10 @@ def _finish(run: _Running) -> Outcome:
     if (junit := _junit(run.step)).exists():
         outcome.passed, outcome.failed, outcome.skipped = _counts(junit)
         outcome.tests = check_durations.read_tests(junit)
+        outcome.failures = check_failures.read_failures(junit)
     if code or outcome.failed:
         outcome.failed = outcome.failed or 1
+        outcome.failures = outcome.failures or check_failures.last_lines(_log(run.step))
     elif run.first is None:
         outcome.passed = outcome.passed or 1
     if run.first is not None:
@@ -287,12 +292,21 @@ def _close(outcomes: list[Outcome], seconds: float, *, more: bool) -> int:
     counts = {name: sum(getattr(outcome, name) for outcome in outcomes) for name in ("failed", "passed", "skipped", "unsteady")}
     summary = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     minutes, rest = divmod(int(seconds), 60)
-    if unsteady := [str(_log(outcome.step).relative_to(ROOT)) for outcome in outcomes if outcome.unsteady]:
-        print(f"\nUnsteady: what failed passed when it ran once more, alone. Mend it: {', '.join(unsteady)}")
+    if unsteady := [outcome for outcome in outcomes if outcome.unsteady]:
+        logs = ", ".join(str(_log(outcome.step).relative_to(ROOT)) for outcome in unsteady)
+        print(f"\nUnsteady: what failed passed when it ran once more, alone. Mend it: {logs}")
+        _print_failures(unsteady)
     if failed:
         print(f"\nFailed: {', '.join(failed)}. One alone: {command} ARGS={failed[0]}")
+        _print_failures(outcome for outcome in outcomes if outcome.failed)
     print(f" {summary} in {seconds:.2f}s ({minutes // 60}:{minutes % 60:02}:{rest:02}) ".center(100, "="), flush=True)
     return 1 if failed else 0
+
+
+def _print_failures(outcomes: Iterable[Outcome]) -> None:
+    for outcome in outcomes:
+        for line in check_failures.lines_of(outcome.step.name, outcome.failures):
+            print(line)
 
 
 def _report_durations(outcomes: list[Outcome], path: Path) -> None:

@@ -54,7 +54,9 @@ export default defineConfig({
     globals: true,
     include: ['src/**/*.test.{ts,tsx}'],
     css: false,
-    // Patient, since the tests may share a machine with Spark.
-    testTimeout: 60_000,
+    // Longer than the limit of one wait in dev/dom.ts, which says what a test waited for.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    teardownTimeout: 120_000,
   },
 });

@@ -194,6 +194,42 @@ def test_a_test(checks, at_first, code, said, monkeypatch, tmp_path, capfd):
     output = capfd.readouterr().out
     assert said in output.splitlines()[-1]
     assert ("Unsteady: what failed passed" in output) == (code == 0)
+    assert "  tests: test_it::test_it[4]: AssertionError: it is not there" in output.splitlines()[-3:]
+
+
+_FAILED = """<testsuites>
+  <testsuite tests="9" failures="1" errors="1" skipped="0">
+    <testcase classname="src/App.test.tsx" name="a &gt; b">
+      <failure message="expected 1 to be 2&#10;second line" type="E">stack</failure>
+    </testcase>
+    <testcase classname="tests.some" name="test_setup"><error>
+      no server
+    </error></testcase>
+    <testcase classname="tests.some" name="test_good"/>
+  </testsuite>
+</testsuites>"""
+
+
+def test_the_last_lines_name_each_failed_test_and_the_end_of_a_log_without_tests(checks, monkeypatch, tmp_path, capfd):
+    (tmp_path / "some_failed.xml").write_text(_FAILED)
+    many = "".join(f'<testcase classname="c" name="n{number}"><failure message="{"m" * 999}"/></testcase>' for number in range(40))
+    (tmp_path / "many_failed.xml").write_text(f'<testsuite tests="40" failures="40">{many}</testsuite>')
+    steps = (
+        ("page", f"cp {tmp_path}/some_failed.xml {{junit}}; false"),
+        ("many", f"cp {tmp_path}/many_failed.xml {{junit}}; false"),
+        ("lint", "echo earlier; printf '\\033[31ma.py:1: wrong\\033[0m'; false"),
+        ("after", "true", ("lint",)),
+    )
+    assert _report(checks, monkeypatch, tmp_path, *steps) == 1
+    lines = capfd.readouterr().out.splitlines()[-18:]
+    assert [line for line in lines if line.startswith("  page:")] == [
+        "  page: src/App.test.tsx::a > b: expected 1 to be 2",
+        "  page: tests.some::test_setup: no server",
+    ]
+    assert len([line for line in lines if line.startswith("  many: c::n")]) == 6
+    assert "  many: and 34 more" in lines
+    assert max(map(len, lines)) < 260
+    assert lines[-4:-1] == ["  lint: earlier", "  lint: a.py:1: wrong", "  after: not run: it needs lint"]
 
 
 def test_what_ended_early_is_not_made_good_by_running_what_failed_again(checks, monkeypatch, tmp_path, capfd):

@@ -1,12 +1,14 @@
 import '@testing-library/jest-dom/vitest';
 import { cleanup, configure } from '@testing-library/react';
-import { afterEach } from 'vitest';
+import { afterEach, vi } from 'vitest';
 
-// Patient, since these tests may share a machine with Spark.
-configure({ asyncUtilTimeout: 15_000 });
+// Only a wait that never ends comes to this limit. On a busy machine, one test can take a minute.
+configure({ asyncUtilTimeout: 120_000 });
 
-afterEach(() => {
+afterEach(async () => {
   cleanup();
+  // A part of the page that still loads when the last test of a file ends would be an error of the run, without a test.
+  await vi.dynamicImportSettled();
   history.replaceState(null, '', '/');
 });
 

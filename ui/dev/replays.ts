@@ -1,4 +1,5 @@
-/** Replays of the development world. A replay that was started comes a step further each time that somebody looks at it. */
+/** Replays of the development world. A replay that was started comes a step further with each look, if the work proceeds. */
+import type { Work } from './work.ts';
 
 interface Started {
   startedAt: string;
@@ -52,7 +53,7 @@ function commitOf(state: string) {
   return { ...times, datasets: [{ dataset: REPORT, state, old: '/demo/out/.report.old' }] };
 }
 
-export function replays(isEmpty: boolean) {
+export function replays(isEmpty: boolean, work: Work) {
   const known = new Map<string, Started>();
   const start = (id: string, startedAt: string, kind: string, done: number) =>
     known.set(id, { startedAt, kind, done, error: null, commit: null });
@@ -73,7 +74,7 @@ export function replays(isEmpty: boolean) {
       replay: (_: unknown, { id }: { id: string }) => {
         const current = find(id);
         const found = known.get(id);
-        if (found && !found.error) found.done += 1;
+        if (found && !found.error && work.proceeds) found.done += 1;
         return current;
       },
       replayDryRun: (_: unknown, { kind }: { kind: string }) => ({

@@ -8,6 +8,7 @@ import { DATASETS } from './datasets.ts';
 import { replays } from './replays.ts';
 import { versionQuery } from './versions.ts';
 import { type ViewArguments, view, viewLink } from './view.ts';
+import type { Work } from './work.ts';
 import { EDGES, NODES, type WorldEdge, type WorldNode } from './world.ts';
 
 const SDL = readFileSync(join(import.meta.dirname, '../../graphql/schema.graphql'), 'utf8');
@@ -200,20 +201,24 @@ function traced(asked: TraceArguments) {
   return { ...answer, graph: pathGraph(asked, answer) };
 }
 
-/** Traces that are too large to be answered at once. A job comes a step further each time that it is looked at. */
-function traceJobs() {
+/** Traces that are too large to be answered at once. A job comes a step further with each look, if the work proceeds. */
+function traceJobs(work: Work) {
   const lines = [
     'This trace is expected to look at more than 80 million rows: it is followed by jobs of Spark.',
     'report: 36 records',
   ];
   const jobs = new Map<string, { asked: TraceArguments; looks: number; cancelled: boolean }>();
+  const stateOf = ({ looks, cancelled }: { looks: number; cancelled: boolean }) => {
+    if (cancelled) return 'CANCELLED';
+    if (looks >= lines.length) return 'COMPLETE';
+    return looks === 0 ? 'QUEUED' : 'RUNNING';
+  };
   const look = (id: string) => {
     const job = jobs.get(id);
     if (!job) return null;
-    const done = job.looks >= lines.length;
-    const state = job.cancelled ? 'CANCELLED' : done ? 'COMPLETE' : job.looks === 0 ? 'QUEUED' : 'RUNNING';
+    const state = stateOf(job);
     const told = { id, state, startedAt: new Date().toISOString(), progress: lines.slice(0, job.looks), error: null };
-    job.looks += 1;
+    if (work.proceeds || job.looks === 0) job.looks += 1;
     return { ...told, answer: state === 'COMPLETE' ? traced(job.asked) : null };
   };
   return {
@@ -238,7 +243,7 @@ function traceJobs() {
 }
 
 /** Programs run again for their records: of `station_counts`, which then is known by record, unless what it writes `differs`. */
-function recaptures(mayRun: boolean, differs: boolean) {
+function recaptures(mayRun: boolean, differs: boolean, work: Work) {
   const dataset = 'dataset:file:/demo/out/station_counts';
   const states = ['QUEUED', 'RUNNING', differs ? 'FAILED' : 'COMPLETE'];
   let looks: number | undefined;
@@ -250,7 +255,7 @@ function recaptures(mayRun: boolean, differs: boolean) {
   return {
     list: () => {
       if (looks === undefined) return [];
-      looks += 1;
+      if (work.proceeds) looks += 1;
       return [look()];
     },
     start: () => {
@@ -335,6 +340,8 @@ interface FixtureOptions {
   /** Further resolvers of the root, for the test of one page. */
   query?: Record<string, unknown>;
   mutation?: Record<string, unknown>;
+  /** Whether the work of the service proceeds with each look at it. */
+  work?: Work;
 }
 
 const NO_DESCRIPTIONS = { owners: [], stewards: [], tags: [], tagValues: [], terms: [], description: null };
@@ -343,9 +350,10 @@ const NO_DESCRIPTIONS = { owners: [], stewards: [], tags: [], tagValues: [], ter
 export function createFixture({ empty = false, large = false, scopes = ['read'], ...more }: FixtureOptions = {}) {
   const nodes = empty ? [] : NODES;
   const { query, mutation } = administration();
-  const jobs = large ? traceJobs() : undefined;
-  const replay = replays(empty);
-  const again = recaptures(scopes.includes('replay'), more.differs ?? false);
+  const work = more.work ?? { proceeds: true };
+  const jobs = large ? traceJobs(work) : undefined;
+  const replay = replays(empty, work);
+  const again = recaptures(scopes.includes('replay'), more.differs ?? false, work);
   return createYoga({
     logging: false,
     maskedErrors: false,

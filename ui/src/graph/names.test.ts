@@ -64,9 +64,10 @@ test('a job is called alike by its name and by its id', () => {
 
 test('thousands of names are shortened at once', () => {
   const names = Array.from({ length: 20_000 }, (_, index) => [`${index}`, `/lake/domain/mart/table_${index}`] as const);
-  const began = performance.now();
+  const before = process.cpuUsage();
   expect(shortNames(names).get('7')).toBe('table_7');
-  expect(performance.now() - began).toBeLessThan(3_000); // pair by pair it took minutes
+  const { user } = process.cpuUsage(before); // processor time, because other programs may use the machine
+  expect(user / 1e6).toBeLessThan(20); // compared in pairs, they took minutes
 });
 
 test('the title of a dataset is the end of its path, and the rows of a program have words', () => {

@@ -45,6 +45,8 @@ export function useVersion(location: Location, target: Target): void {
     if (version === undefined) return;
     const question = { ...data.question, asOf: version };
     client.setQueryData(answerOf(TraceDocument, question).queryKey, { question, answer: data.answer });
+    const job = client.getQueryData<string>(jobKey(data.question));
+    if (job) client.setQueryData(jobKey(question), job);
     amendAddress({ ...location, version });
   }, [data, isPlaceholderData, location, client]);
 }

@@ -32,7 +32,7 @@ test('a finished replay shows changed rows before and after, and a session that 
 
 test('a traced record is left out with one click, and the page shows the progress', async () => {
   const user = userEvent.setup();
-  const { fetch } = renderPage(traceOf(1, 'max_wind_mph'), WRITING);
+  const { fetch, proceed } = renderPage(traceOf(1, 'max_wind_mph'), WRITING);
   await user.click(await screen.findByRole('button', { name: 'Run again without this record' }));
   const progress = await screen.findByRole('status', { name: 'Progress' });
   expect(within(progress).getAllByRole('listitem')).toHaveLength(3);
@@ -41,6 +41,7 @@ test('a traced record is left out with one click, and the page shows the progres
   expect(screen.getByRole('list', { name: 'Selected records' })).toHaveTextContent('without row 1,009 of weather.csv');
   expect(screen.getByRole('button', { name: 'Cancel this replay' })).toBeVisible();
   expect(location.search).toContain('replay=');
+  proceed();
   expect(await screen.findByRole('heading', { name: 'Before and after' })).toBeVisible();
   await user.click(screen.getByRole('link', { name: 'Close' }));
   expect(await screen.findByRole('button', { name: 'Run again without this record' })).toBeVisible();

@@ -41,7 +41,8 @@ export function RowTable({ request, onSort, onTrace }: RowTableProps) {
       rowAt={rowAt}
       order={sortOf(page)}
       isLoading={first.isPlaceholderData}
-      onSort={onSort}
+      // A click while rows load is about the order that was asked for.
+      onSort={(column) => onSort(nextOrder(request.sort, column))}
       onRange={setRange}
       onTrace={onTrace}
     />
@@ -55,7 +56,7 @@ interface GridProps {
   order: SortOrder | undefined;
   /** Whether the rows of another predicate or order are loading. */
   isLoading: boolean;
-  onSort: (sort: SortOrder | undefined) => void;
+  onSort: (column: string) => void;
   onRange: (range: { from: number; to: number }) => void;
   onTrace: TraceCell;
 }
@@ -96,7 +97,7 @@ function Grid({ page, total, rowAt, order, isLoading, onSort, onRange, onTrace }
         className={styles.grid}
         onKeyDown={onKeyDown}
       >
-        <HeadLine page={page} style={style} order={order} onSort={(column) => onSort(nextOrder(order, column))} />
+        <HeadLine page={page} style={style} order={order} onSort={onSort} />
         <div className={styles.body} style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map((item) => (
             <RowLine
