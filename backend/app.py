@@ -48,6 +48,7 @@ from headwater.backend.api.authorization import (
     PermittedTraceJobs,
     questions_of,
     tells_values,
+    views_of,
 )
 from headwater.backend.api.caller_audit_log import PermittedAudit
 from headwater.backend.api.cancellation import Attended
@@ -294,6 +295,7 @@ def _services_of(request: HTTPConnection, service: Service, who: Principal, *, n
         trace_jobs=PermittedTraceJobs(state.trace_jobs, service, who),
         registrations=PermittedRegistrations(service.settings.folder),
         triggers=permitted_triggers.triggers_of(state.triggers, service, who),
+        saved_views=views_of(state.triggers, who),
         workflows=PermittedWorkflows(state.workflow_runs, service, who),
         versions=PermittedVersions(state.versions, who),
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, graph_of(service, who, Scope.DECLARE)), service, who),

@@ -1,5 +1,8 @@
 """Declarations, descriptions, data quality and dataflow in the schema. Each type is a view of a domain object."""
 
+# mypy: disable-error-code="untyped-decorator"
+# The decorators of strawberry return Any, because a decorated resolver also serves as the value of its field.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -11,11 +14,24 @@ from strawberry.scalars import JSON
 from headwater.graph import dataflow, quality
 from headwater.graph.dataflow import LinkKind
 from headwater.graph.model import Node
-from headwater.graph.model.descriptions import descriptions_of
+from headwater.graph.model.descriptions import descriptions_of, statements_of
 
 strawberry.enum(
     LinkKind, description="How a link between actors is known: from a declaration, from data that both touched, or from their types."
 )
+
+
+@strawberry.type(description="A statement of a person or of a producer about a node. `overruled`: a person's statement counts instead.")
+class DescriptionStatement:
+    """A statement. `by` and `at` are null where they are not known: the time of a producer's statement is that of its run."""
+
+    aspect: str
+    value: str
+    by: str | None
+    at: str | None
+    produced: bool
+    removed: bool
+    overruled: bool
 
 
 @strawberry.type(description="Descriptions of a node that users and producers stated.")
@@ -28,6 +44,17 @@ class Descriptions:
     description: str | None
     retention: str | None
     legal_hold: str | None
+    node: strawberry.Private[Node]
+
+    @strawberry.field(description="Who stated what, and when: people first, then producers.")
+    def statements(self) -> list[DescriptionStatement]:
+        return [
+            DescriptionStatement(
+                aspect=one.aspect.value, value=one.value, by=one.by, at=one.at, produced=one.is_produced, removed=one.removed,
+                overruled=one.overruled,
+            )
+            for one in statements_of(self.node)
+        ]  # fmt: skip
 
     @classmethod
     def of(cls, node: Node) -> Descriptions:
@@ -41,6 +68,7 @@ class Descriptions:
             description=found.description,
             retention=found.retention,
             legal_hold=found.legal_hold,
+            node=node,
         )
 
 

@@ -18,10 +18,12 @@ from headwater.graph.access.scopes import ROLES, Scope
 from headwater.graph.trace.answer import Semantics
 from headwater.graphql.administration import KeyWanted, NamedKey, NewKey
 from headwater.graphql.audit import subjects_of
+from headwater.graphql.describing import DescriptionMutation
 from headwater.graphql.recaptures import Recapture
 from headwater.graphql.record_types import RowRef, trace_request
 from headwater.graphql.replay_fields import ReplayMutation
 from headwater.graphql.root_fields import mutation
+from headwater.graphql.saved_views import SavedViewMutation
 from headwater.graphql.services import available
 from headwater.graphql.trace_jobs import TraceJob
 from headwater.graphql.triggers import TriggerMutation
@@ -34,7 +36,7 @@ _ON_THE_HOME = "Ask a running service, or use: headwater admin keys"
 
 
 @strawberry.type
-class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation, VersionMutation):
+class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation, VersionMutation, DescriptionMutation, SavedViewMutation):
     @mutation(
         "Find which records a dataset was made of: run its registered program again with record capture, beside the real data.",
         scope=Scope.REPLAY,

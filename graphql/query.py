@@ -23,6 +23,7 @@ from headwater.graph.views.request import MAX_NAMES, at_most
 from headwater.graphql.admin_query import AdminQuery
 from headwater.graphql.catalog_query import CatalogQuery
 from headwater.graphql.declarations import Dataflow, QualityCheck
+from headwater.graphql.describing import GlossaryQuery
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, bounded
 from headwater.graphql.map_query import MapQuery
 from headwater.graphql.names import id_of, ids_of
@@ -31,6 +32,7 @@ from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, tra
 from headwater.graphql.registrations import Registration
 from headwater.graphql.replay_fields import ReplayQuery
 from headwater.graphql.root_fields import query
+from headwater.graphql.saved_views import SavedViewQuery
 from headwater.graphql.search_query import SearchQuery
 from headwater.graphql.selection import asks, selects
 from headwater.graphql.services import available
@@ -46,7 +48,10 @@ _READ = frozenset({"values", "line"})  # parts of a record that need its file
 
 
 @strawberry.type
-class Query(ReplayQuery, ViewQuery, CatalogQuery, SearchQuery, MapQuery, VersionQuery, TriggerQuery, WorkflowQuery, AdminQuery):
+class Query(
+    ReplayQuery, ViewQuery, CatalogQuery, SearchQuery, MapQuery, VersionQuery, TriggerQuery, WorkflowQuery, AdminQuery, GlossaryQuery,
+    SavedViewQuery,
+):  # fmt: skip
     @query("The state of the service.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def service(self, info: Info) -> Service:
         context = info.context

@@ -325,10 +325,30 @@ class TriggerService(Protocol):
 
     async def remove(self, tenant: str, name: str) -> TriggerDocument: ...
 
+    async def targets(self) -> Mapping[str, str]:
+        """Return the targets of notifications by name, each with its kind: `webhook` or `mail`."""
+
     async def test(
         self, tenant: str, *, since: str, until: str | None, name: str | None, definition: Mapping[str, Any] | None
     ) -> Mapping[str, Any]:
         """Return the `causes`, `entries` and `notes` of a period of the past."""
+
+
+SavedViewDocument = Mapping[str, Any]
+"""A saved view: id, name, location, shared, mine, owner, created_at and changed_at."""
+
+
+class SavedViewService(Protocol):
+    """Stores views of the page for one caller."""
+
+    async def list(self, tenant: str) -> Sequence[SavedViewDocument]:
+        """Return the caller's views by name, and then the views that others share."""
+
+    async def save(self, tenant: str, name: str, location: str, *, shared: bool) -> SavedViewDocument: ...
+
+    async def change(self, tenant: str, identifier: str, *, name: str | None, shared: bool | None) -> SavedViewDocument: ...
+
+    async def remove(self, tenant: str, identifier: str) -> SavedViewDocument: ...
 
 
 WorkflowDocument = Mapping[str, Any]
@@ -471,6 +491,7 @@ class Services:
     trace_jobs: TraceJobService | None = None
     registrations: RegistrationService | None = None
     triggers: TriggerService | None = None
+    saved_views: SavedViewService | None = None
     workflows: WorkflowService | None = None
     versions: VersionService | None = None
     declarations: DeclarationService | None = None

@@ -128,8 +128,19 @@ class TriggerRehearsal:
     notes: list[str]
 
 
+@strawberry.type(description="A target of notifications that the operator lists: a webhook, or mail. Its addresses are not shown.")
+class NotificationTarget:
+    name: str
+    kind: str
+
+
 @strawberry.type
 class TriggerQuery:
+    @query("The targets of notifications that the operator lists.", scope=Scope.REPLAY, costly=False)
+    async def notification_targets(self, info: Info) -> list[NotificationTarget]:
+        found = await available(info.context.services.triggers, "Triggers").targets()
+        return [NotificationTarget(name=name, kind=kind) for name, kind in sorted(found.items())]
+
     @query("The triggers by name.", scope=Scope.READ, costly=False)
     async def triggers(self, info: Info) -> list[Trigger]:
         service = available(info.context.services.triggers, "Triggers")

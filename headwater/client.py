@@ -40,6 +40,7 @@ from headwater.answers import (
     replay,
 )
 from headwater.block_requests import AsyncBlockRequests, BlockRequests
+from headwater.description_requests import AsyncDescriptionRequests, Description, DescriptionRequests, GlossaryTerm, SavedView
 from headwater.errors import HeadwaterError, LargeTraceError, NotFoundError, UnavailableError
 from headwater.following import AsyncFollowing, Following
 from headwater.subscriptions import NODE, RECAPTURE, REPLAY, Subscriptions
@@ -59,7 +60,9 @@ from headwater.workflow_requests import (
 __all__ = [
     "AsyncClient",
     "Client",
+    "Description",
     "Edge",
+    "GlossaryTerm",
     "Hop",
     "Lineage",
     "Node",
@@ -68,6 +71,7 @@ __all__ = [
     "Record",
     "Replay",
     "Rows",
+    "SavedView",
     "Trace",
     "Trigger",
     "TriggerCause",
@@ -93,7 +97,7 @@ _DRY_RUN = "kind output starts steps { job script writes seconds } excluded kept
 _HOP = "job run output inputs operations records grain recaptured tasks"
 
 
-class Client(TriggerRequests, WorkflowRequests, BlockRequests):
+class Client(TriggerRequests, WorkflowRequests, BlockRequests, DescriptionRequests):
     """A client of one service. Threads may share it."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:
@@ -437,7 +441,7 @@ class Client(TriggerRequests, WorkflowRequests, BlockRequests):
                 return
 
 
-class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests, AsyncBlockRequests):
+class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests, AsyncBlockRequests, AsyncDescriptionRequests):
     """`Client` for programs with an event loop. Each method calls the method of `Client` with the same name on a thread."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:

@@ -25,6 +25,8 @@ from headwater.backend.questions import CallersQuestions, TraceJobs
 from headwater.backend.rerun.replay import ReplayRequest, Replays
 from headwater.backend.rerun.replay.model import FAULT, Limits
 from headwater.backend.rerun.replay.stops import Answer
+from headwater.backend.saved_views import CallersViews, Holder, Tables
+from headwater.backend.triggers.callers import StoreOnDemand
 from headwater.errors import NotFoundError
 from headwater.graph.access.restricted_store import RestrictedStore
 from headwater.graph.access.scopes import Scope
@@ -182,6 +184,18 @@ def author_of(who: Principal) -> Author:
     if who.key:
         return Author(f"key {who.name.partition(':')[2].rpartition(':')[0]}", names_others=True)
     return Author("")
+
+
+def views_of(stores: StoreOnDemand, who: Principal) -> CallersViews:
+    """Return the saved views with the rights of a caller."""
+
+    def tables(create: bool) -> Tables | None:
+        store = stores.get(create=create)
+        return store.database if store is not None else None
+
+    name = author_of(who).signature("")
+    holder = Holder(who.holder, name, sees_all=not who.is_restricted(Scope.READ), is_admin=Scope.ADMIN in who.scopes)
+    return CallersViews(tables, holder, who.require)
 
 
 def _of_no_namespace(document: Mapping[str, Any]) -> str | None:

@@ -20,10 +20,12 @@ from headwater.graph.model.declaration import Aspect
 
 app = typer.Typer(add_completion=False)
 
-_DESCRIBED = (
-    """query ($id: ID!) { node(id: $id) { descriptions { owners stewards tags tagValues terms description retention legalHold } } }"""
-)
+_DESCRIBED = """query ($id: ID!) { node(id: $id) { descriptions {
+  owners stewards tags tagValues terms description retention legalHold
+  statements { aspect value by at produced removed overruled } } } }"""
 _MANY = {"owners": Aspect.OWNER, "stewards": Aspect.STEWARD, "tags": Aspect.TAG, "terms": Aspect.TERM}
+
+_NOBODY = {"by": "", "at": ""}
 
 Names = list[str] | None
 
@@ -69,7 +71,7 @@ def describe(
     stated += [{"aspect": aspect.value, "value": value} for aspect, value in single.items() if value is not None]
     stated += [_removal(text) for text in remove or ()]
     empty = "Nobody has said anything of it yet. --owner, --tag, --description and others say it: headwater describe -h."
-    emit(asyncio.run(_describe(target, column, stated, home)), columns=("aspect", "value"), format=format, empty=empty)
+    emit(asyncio.run(_describe(target, column, stated, home)), columns=("aspect", "value", "by", "at"), format=format, empty=empty)
 
 
 async def _describe(target: str, column: str | None, stated: Sequence[dict[str, Any]], home: Path | None) -> list[dict[str, str]]:
@@ -88,8 +90,20 @@ async def _described(answers: Answers, identifier: str) -> list[dict[str, str]]:
     about = node["descriptions"]
     valued = {text.partition("=")[0] for text in about["tagValues"]}
     about["tags"] = sorted([tag for tag in about["tags"] if tag not in valued] + about["tagValues"])
-    rows = [{"aspect": aspect.value, "value": value} for name, aspect in _MANY.items() for value in about[name]]
-    return rows + [{"aspect": name, "value": about[name]} for name in ("description", "retention", "legalHold") if about[name] is not None]
+    authors = _authors(about["statements"])
+    rows = [(aspect.value, value) for name, aspect in _MANY.items() for value in about[name]]
+    rows += [(name, about[name]) for name in ("description", "retention", "legalHold") if about[name] is not None]
+    return [{"aspect": aspect, "value": value, **authors.get((aspect, value.partition("=")[0]), _NOBODY)} for aspect, value in rows]
+
+
+def _authors(statements: Sequence[dict[str, Any]]) -> dict[tuple[str, str], dict[str, str]]:
+    """Return who stated each description, and when. People come first."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for one in statements:
+        if not one["removed"] and not one["overruled"]:
+            author = {"by": one["by"] or "", "at": one["at"] or ""}
+            found.setdefault((one["aspect"], one["value"].partition("=")[0]), author)
+    return found
 
 
 def _removal(text: str) -> dict[str, Any]:

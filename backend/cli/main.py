@@ -41,6 +41,7 @@ _COMMANDS = {
     "consumers": LazyCommand("headwater.backend.cli.consumers", "List the jobs that read a dataset, and what they have not read yet."),
     "column": LazyCommand("headwater.backend.cli.column", "Show who touched a column, where it comes from, and its tags.", group=True),
     "describe": LazyCommand("headwater.backend.cli.describe", "Show and state owners, tags, terms, retention, legal hold."),
+    "glossary": LazyCommand("headwater.backend.cli.glossary", "List business terms, and import them from a file.", group=True),
     "declare": LazyCommand("headwater.backend.cli.declare", "Declare types, containment, links and descriptions from a file."),
     "export": LazyCommand(
         "headwater.backend.cli.export", "Write provenance as W3C PROV, or what is known for DataHub and OpenMetadata.", group=True

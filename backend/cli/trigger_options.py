@@ -50,14 +50,18 @@ def document_of(
 
 
 def conditions(
-    *, data: str | None, where: str | None, failed_check: str | None, cron: str | None, every: str | None, zone: str | None,
-    missed: str | None, job: str | None, state: str | None, manual: bool, when: str | None,
+    *, data: str | None, where: str | None, failed_check: str | None, stale: str | None, cron: str | None, every: str | None,
+    zone: str | None, missed: str | None, job: str | None, state: str | None, manual: bool, when: str | None,
 ) -> dict[str, Any]:  # fmt: skip
     found: dict[str, Any] = {}
-    if data is not None:
+    if data is not None and stale is not None:
+        found["stale"] = {"dataset": data, "after": stale}
+        if where is not None or failed_check is not None:
+            raise InvalidQueryError("--stale waits for the absence of rows.", field="stale", hint="Leave --where and --failed-check out.")
+    elif data is not None:
         found["data"] = _given(dataset=data, where=where, failed_check=True if failed_check == "any" else failed_check)
-    elif where is not None or failed_check is not None:
-        raise InvalidQueryError("--where and --failed-check are about a dataset.", field="data", hint="Name it with --data.")
+    elif where is not None or failed_check is not None or stale is not None:
+        raise InvalidQueryError("--where, --failed-check and --stale are about a dataset.", field="data", hint="Name it with --data.")
     if cron is not None or every is not None:
         found["time"] = _given(cron=cron, every=every, zone=zone, missed=missed)
     if job is not None:

@@ -36,6 +36,10 @@ FailedCheck = Annotated[
     str | None,
     typer.Option(metavar="CHECK", help="With --data: fire when this check fails, or `any`, in place of a new version.", show_default=False),
 ]
+Stale = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="With --data: fire when there was no new version for this time, say 24h.", show_default=False),
+]
 Cron = Annotated[str | None, typer.Option(help='Fire at the times of a cron expression, as "0 6 * * 1-5".', show_default=False)]
 Every = Annotated[str | None, typer.Option(metavar="TIME", help="Fire at a regular distance, as 15m.", show_default=False)]
 Zone = Annotated[str | None, typer.Option(help="With --cron: the time zone.  [default: UTC]", show_default=False)]
@@ -66,6 +70,7 @@ def create(
     data: Data = None,
     where: Where = None,
     failed_check: FailedCheck = None,
+    stale: Stale = None,
     cron: Cron = None,
     every: Every = None,
     zone: Zone = None,
@@ -115,8 +120,8 @@ def create(
     stated = document_of(
         name=name, file=file,
         when=conditions(
-            data=data, where=where, failed_check=failed_check, cron=cron, every=every, zone=zone, missed=missed, job=job, state=state,
-            manual=manual, when=when,
+            data=data, where=where, failed_check=failed_check, stale=stale, cron=cron, every=every, zone=zone, missed=missed,
+            job=job, state=state, manual=manual, when=when,
         ),
         do=actions(
             run=run, namespace=namespace, replay=replay, output=output, dataset=dataset, recapture=recapture, webhook=webhook,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headwater.backend.projection.descriptions import describe
 from headwater.backend.projection.statement import Statement
 from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id, parse_id
-from headwater.graph.model.declaration import Declaration
+from headwater.graph.model.declaration import Aspect, Declaration
 from headwater.paths import dataset_root
 
 _NAMES = 2  # number of parts before other parts: the id of a dataset or column begins with namespace and name
@@ -36,6 +36,8 @@ def project_declaration(declaration: Declaration, stamp: Stamp) -> GraphBatch:
         author = {"by": declaration.by or "user", "at": stamp.time}
         for identifier in _described(description.id):
             describe(statement, identifier, description.aspect, description.value, author, removed=description.removed)
+        if description.aspect is Aspect.BROADER and not description.removed:
+            statement.describe(node_id(NodeKind.TERM, description.value), {}, name=description.value)
     return statement.batch()
 
 

@@ -121,6 +121,10 @@ class CallersTriggers:
         causes = [entry_document(Entry(cause, None), has_values=self._tells_values) for cause in found.causes]
         return {"causes": causes, "entries": found.entries, "notes": list(found.notes)}
 
+    async def targets(self) -> dict[str, str]:
+        found = await asyncio.to_thread(self._site.targets)
+        return {**dict.fromkeys(found.webhooks, "webhook"), **dict.fromkeys(found.mails, "mail")}
+
     def _check_values(self, definition: Mapping[str, Any]) -> None:
         if _has_values(definition):
             self._require(Scope.RECORDS)

@@ -70,6 +70,7 @@ class TriggerDriver:
         from headwater.backend.triggers.evaluator import Evaluator
         from headwater.backend.triggers.permissions import Permissions
         from headwater.backend.triggers.runner import Runner
+        from headwater.backend.triggers.silence import Silence
         from headwater.backend.triggers.turn import Pruning, SourceLooks, take_turn
 
         settings = self._workspace.settings
@@ -81,13 +82,14 @@ class TriggerDriver:
         site = Site(replace(self._workspace, graph=graph))
         runner, looks = Runner(store, site, permissions), SourceLooks(site)
         evaluator = Evaluator(store, self._workspace.log, graph, records.of, permissions.refusal)
+        silence = Silence(store, self._workspace.log, graph)
         pruning = Pruning(store, settings.trigger_days)
         try:
             await graph.open()
             while not self._stopping:
                 self._woken.clear()
                 try:
-                    did = await take_turn(store, evaluator, runner, pruning, looks)
+                    did = await take_turn(store, evaluator, runner, pruning, looks, silence)
                 except HeadwaterError as error:  # running actions continue
                     self.state = f"failed: {error}"
                     _log.warning("triggers wait: %s", error)

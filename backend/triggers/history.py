@@ -65,6 +65,8 @@ async def rehearse(
         )
         _insert(database, trigger)
         entries, notes = await asyncio.to_thread(_entries, workspace, tenant, since, until)
+        if any(member.kind == "stale" for one in (*wanted, trigger) for member in one.definition.condition.members):
+            notes = [*notes, "The silence of a dataset is not tested: causes of the kind stale are missing."]
         notes += await _play(workspace, records, tenant, store, clock, entries, [*wanted, trigger], until)
         found = await asyncio.to_thread(lambda: store.causes.of(trigger.id, first=1_000_000))
         return Rehearsal(sorted(found, key=lambda cause: (cause.at, cause.id)), len(entries), notes)

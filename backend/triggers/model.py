@@ -15,7 +15,7 @@ UNEVALUATED = "the predicate cannot be evaluated"  # reasons begin with this tex
 
 
 class FactKind(StrEnum):
-    """The kind of a fact, which decides what the fact's subject is: a dataset, a job or a trigger."""
+    """The kind of a fact, which decides what the fact's subject is: a dataset, a job or a trigger. `stale` is the silence of a dataset."""
 
     VERSION = "version"
     CHECK = "check"
@@ -23,6 +23,7 @@ class FactKind(StrEnum):
     INSTANT = "instant"
     MANUAL = "manual"
     FIRED = "fired"
+    STALE = "stale"
 
 
 @dataclass(frozen=True, slots=True)

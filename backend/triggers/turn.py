@@ -9,6 +9,7 @@ from headwater.backend.triggers.actions import Site
 from headwater.backend.triggers.evaluator import Evaluator
 from headwater.backend.triggers.model import Trigger
 from headwater.backend.triggers.runner import Runner
+from headwater.backend.triggers.silence import Silence
 from headwater.backend.triggers.store import TriggerStore
 from headwater.backend.workflows.arrivals import SourceWatch
 from headwater.errors import HeadwaterError
@@ -48,12 +49,15 @@ class SourceLooks:
             return False
 
 
-async def take_turn(store: TriggerStore, evaluator: Evaluator, runner: Runner, pruning: Pruning, looks: SourceLooks) -> int:
+async def take_turn(
+    store: TriggerStore, evaluator: Evaluator, runner: Runner, pruning: Pruning, looks: SourceLooks, silence: Silence
+) -> int:
     """Find causes and start actions once. Returns the number of entries, predicates, causes and executions processed."""
     done = 0
     for tenant in await asyncio.to_thread(store.definitions.tenants):
         done += await evaluator.follow_log(tenant)
         done += await evaluator.check_rows(tenant)
+        done += await silence.look(tenant)
     done += await asyncio.to_thread(store.causes.tick, looks.is_idle)
     await pruning.step()
     tenants = await asyncio.to_thread(store.executions.tenants)

@@ -12,6 +12,8 @@ from typing import Any
 
 from headwater.errors import InvalidInputError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, kind_of, node_id
+from headwater.graph.model.declaration import Aspect
+from headwater.graph.model.descriptions import CURATED
 
 # Properties of the node itself: numbers, times, states, types and texts about it.
 _PLAIN = frozenset({
@@ -37,6 +39,7 @@ _TRANSFORMATION = frozenset({"type", "subtype", "masking"})
 _OF_QUALITY = frozenset({"dataQualityMetrics", "dataQualityAssertions", "inputStatistics"})
 # Only the actor at one end states these edges. If the actor is visible, so are all sources of the edge's times.
 _OF_ACTOR = frozenset({EdgeKind.READS, EdgeKind.WRITES, EdgeKind.ACCESSES, EdgeKind.CHECKS, EdgeKind.REPLAYS})
+_BROADER, _CONSUMPTION = f"{CURATED}{Aspect.BROADER}", f"{CURATED}{Aspect.CONSUMPTION}"  # these name other nodes
 _INPUT, _BY, _HOW = "input:", "by:", "how:"
 
 IsVisible = Callable[[str], bool]
@@ -45,6 +48,8 @@ IsVisible = Callable[[str], bool]
 def named_by(properties: Mapping[str, Any]) -> set[str]:
     """Return the ids of nodes that a node's properties name. The caller may see only some of them."""
     found = {name.removeprefix(_INPUT) for name in properties if name.startswith(_INPUT)}
+    found |= {node_id(NodeKind.TERM, value) for value in _curated(properties, _BROADER)}
+    found |= {line.partition(" ")[2] for value in _curated(properties, _CONSUMPTION) for line in value.splitlines()}
     found |= {value for name in ("lastRun", "lastComplete") if isinstance(value := properties.get(name), str)}
     return found | {dataset for _, dataset in _sources(properties.get("columnLineage"))} | set(_symlinks(properties.get("symlinks")))
 
@@ -56,6 +61,8 @@ def shown_node(node: Node, seen: IsVisible) -> Node:
 
 
 def _shown(kind: NodeKind, name: str, value: Any, seen: IsVisible) -> Any:
+    if name in (_BROADER, _CONSUMPTION):
+        return _NAMING[name](value, seen)
     if name in _FACETS or name.startswith(_PREFIXES):
         return value
     if name.startswith(_INPUT):
@@ -64,6 +71,24 @@ def _shown(kind: NodeKind, name: str, value: Any, seen: IsVisible) -> Any:
         return _NAMING[name](value, seen)
     is_plain = (name in _PLAIN and _is_plain(value)) or (kind, name) in _OF_KIND
     return value if is_plain else None
+
+
+def _curated(properties: Mapping[str, Any], name: str) -> list[str]:
+    """Return the text that a person states in a property, if there is one."""
+    stated = properties.get(name)
+    value = stated.get("value") if isinstance(stated, Mapping) else None
+    return [value] if isinstance(value, str) and value else []
+
+
+def _broader(value: Any, seen: IsVisible) -> Any:
+    return value if all(seen(node_id(NodeKind.TERM, name)) for name in _curated({_BROADER: value}, _BROADER)) else None
+
+
+def _consumption(value: Any, seen: IsVisible) -> Any:
+    """Return the declared consumption of a job, for the visible datasets."""
+    lines = [line for text in _curated({_CONSUMPTION: value}, _CONSUMPTION) for line in text.splitlines()]
+    visible = [line for line in lines if seen(line.partition(" ")[2])]
+    return {**value, "value": "\n".join(visible)} if visible else None
 
 
 def _is_plain(value: Any) -> bool:
@@ -191,4 +216,5 @@ def _dataset(named: Any) -> str | None:
 
 _NAMING: Mapping[str, Callable[[Any, IsVisible], Any]] = {
     "lastRun": _run, "lastComplete": _run, "capture": _capture, "files": _count, "columnLineage": _lineage, "symlinks": _links,
+    _BROADER: _broader, _CONSUMPTION: _consumption,
 }  # fmt: skip

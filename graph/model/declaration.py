@@ -47,6 +47,7 @@ class Aspect(StrEnum):
     RETENTION = "retention"
     LEGAL_HOLD = "legalHold"
     BLOCK = "block"  # of a version: base or delta
+    BROADER = "broader"  # of a term: the name of the term above it
     CONSUMPTION = "consumption"  # of a job: `MODE DATASET` for each dataset, one a line
 
 
@@ -159,7 +160,7 @@ def _description(item: Mapping[str, Any], path: str) -> Description:
 
 
 def _find_fault(made: Description) -> str | None:
-    """Return what is wrong with the declared mode of a block or of a consumer."""
+    """Return what is wrong with a broader term, or with the declared mode of a block or of a consumer."""
     kind = kind_of(made.id)
     if made.aspect is Aspect.BLOCK:
         if kind is not NodeKind.VERSION:
@@ -167,6 +168,8 @@ def _find_fault(made: Description) -> str | None:
         if made.removed:
             return "the mode of a block can be replaced, and not removed"
         return None if made.value in BLOCK_MODES else f"the mode of a block is {' or '.join(BLOCK_MODES)}"
+    if made.aspect is Aspect.BROADER:
+        return None if kind is NodeKind.TERM else "only a term has a broader term"
     if made.aspect is Aspect.CONSUMPTION:
         if kind is not NodeKind.JOB:
             return "a consumer is a job"

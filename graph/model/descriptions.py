@@ -12,6 +12,9 @@ from headwater.graph.model.ids import parse_id
 
 CURATED = "curated:"  # prefix of facts that users state, next to facets
 TAGGED = "tagged:"  # tags of a column with their values (`key=value`), all that producers ever stated
+_SHOWN = (
+    Aspect.OWNER, Aspect.STEWARD, Aspect.TAG, Aspect.TERM, Aspect.DESCRIPTION, Aspect.RETENTION, Aspect.LEGAL_HOLD, Aspect.BROADER,
+)  # fmt: skip
 NODE_OF = {Aspect.OWNER: NodeKind.OWNER, Aspect.STEWARD: NodeKind.OWNER, Aspect.TAG: NodeKind.TAG, Aspect.TERM: NodeKind.TERM}
 
 
@@ -66,6 +69,70 @@ def descriptions_of(node: Node) -> Descriptions:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement about a node: of a person, or of a producer (`is_produced`). `by` and `at` are None if they are not known.
+
+    A person's statement may be a removal, which takes precedence over the statements of producers. `overruled` is true for a statement
+    that does not count because of a person's.
+    """
+
+    aspect: Aspect
+    value: str
+    by: str | None
+    at: str | None
+    is_produced: bool = False
+    removed: bool = False
+    overruled: bool = False
+
+
+def statements_of(node: Node) -> list[Statement]:
+    """Return the statements about a node, people's first. A producer's `by` is the address of its program."""
+    facts, found = node.properties, []
+    for aspect in _SHOWN:
+        own = f"{CURATED}{aspect}"
+        for name, stated in facts.items():
+            value = name.removeprefix(f"{own}:") if aspect in NODE_OF and name.startswith(f"{own}:") else None
+            if value is None and name == own and isinstance(stated, Mapping):
+                value = _single(facts, aspect)
+            if value is not None:
+                about = stated if isinstance(stated, Mapping) else {}
+                found.append(Statement(aspect, value, _word(about.get("by")), _word(about.get("at")), removed=about.get("removed") is True))
+    found.sort(key=lambda one: (_SHOWN.index(one.aspect), one.value))
+    return found + _produced(node)
+
+
+def _produced(node: Node) -> list[Statement]:
+    facts, found = node.properties, []
+    stated: list[tuple[Aspect, str, Any]] = []
+    for owner in _objects(facts.get("ownership"), "owners"):
+        aspect = Aspect.STEWARD if "steward" in str(owner.get("type") or "").lower() else Aspect.OWNER
+        stated.append((aspect, str(owner.get("name") or ""), _producer(facts.get("ownership"))))
+    stated += [
+        (Aspect.TAG, str(tag.get("key") or ""), tag.get("source") or _producer(facts.get("tags")))
+        for tag in _objects(facts.get("tags"), "tags")
+        if not tag.get("field") or node.kind is NodeKind.JOB
+    ]
+    for name, tag in facts.items():
+        if name.startswith("tag:"):
+            stated.append((Aspect.TAG, name.removeprefix("tag:"), tag.get("source") if isinstance(tag, Mapping) else None))
+    documentation = facts.get("documentation")
+    text = documentation.get("description") if isinstance(documentation, Mapping) else facts.get("description")
+    if isinstance(text, str) and text:
+        stated.append((Aspect.DESCRIPTION, text, _producer(documentation)))
+    is_described = _single(facts, Aspect.DESCRIPTION) is not None
+    for aspect, value, by in stated:
+        if value:
+            overruled = is_described if aspect is Aspect.DESCRIPTION else value in withdrawn(node, aspect)
+            found.append(Statement(aspect, value, _word(by), None, is_produced=True, overruled=overruled))
+    return found
+
+
+def broader_of(term: Node) -> str | None:
+    """Return the name of the term above a term of the glossary."""
+    return _single(term.properties, Aspect.BROADER)
+
+
 def declared_consumption(job: Node) -> Mapping[str, str]:
     """Return the declared consumption modes of a job, by the id of the dataset."""
     lines = (_single(job.properties, Aspect.CONSUMPTION) or "").splitlines()
@@ -98,6 +165,14 @@ def _stated(facts: Mapping[str, Any], aspect: Aspect, *, removed: bool) -> list[
 def _single(facts: Mapping[str, Any], aspect: Aspect) -> str | None:
     stated = facts.get(f"{CURATED}{aspect}")
     return str(stated["value"]) if isinstance(stated, Mapping) and "value" in stated else None
+
+
+def _producer(facet: Any) -> Any:
+    return facet.get("_producer") if isinstance(facet, Mapping) else None
+
+
+def _word(value: Any) -> str | None:
+    return value[:500] if isinstance(value, str) and value else None
 
 
 def _value(tag: Any) -> str | None:

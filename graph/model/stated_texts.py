@@ -20,6 +20,7 @@ _UNSEEN = ("Cc", "Cs", "Zl", "Zp")  # controls, halves of characters, ends of li
 _TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _LONGEST: dict[Aspect, int] = {
     Aspect.OWNER: LONGEST_NAME, Aspect.STEWARD: LONGEST_NAME, Aspect.TAG: LONGEST_NAME, Aspect.TERM: LONGEST_NAME,
+    Aspect.BROADER: LONGEST_NAME,
     Aspect.DESCRIPTION: LONGEST_TEXT, Aspect.RETENTION: _LONGEST_OTHER, Aspect.LEGAL_HOLD: _LONGEST_OTHER,
 }  # fmt: skip
 

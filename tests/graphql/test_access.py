@@ -28,6 +28,10 @@ _TRIED = {
     "compactBlocks": 'mutation { compactBlocks(dataset: "raw") { id } }',
     "restoreBlocks": 'mutation { restoreBlocks(id: "1") }',
     "startRecapture": 'mutation { startRecapture(dataset: "raw") { id } }',
+    "describe": 'mutation { describe(node: "dataset:file:a", changes: []) { owners } }',
+    "saveView": 'mutation { saveView(name: "a", location: "/") { id } }',
+    "changeView": 'mutation { changeView(id: "1") { id } }',
+    "removeView": 'mutation { removeView(id: "1") { id } }',
     "declare": "mutation { declare(declaration: {}) }",
     "startTrace": 'mutation { startTrace(dataset: "raw", where: "true") { id } }',
     "cancelTrace": 'mutation { cancelTrace(id: "1") { id } }',
@@ -36,6 +40,7 @@ _TRIED = {
     "revokeKey": 'mutation { revokeKey(id: "a") { id } }',
 }
 _ASKED = {
+    "notificationTargets": "{ notificationTargets { name } }",
     "admin": "{ admin { roles { name } } }",
     "audit": "{ audit { damaged } }",
     "auditVerification": "{ auditVerification { intact } }",

@@ -12,9 +12,10 @@ from headwater.backend.triggers.conditions.condition import Combining, Kind, Nam
 from headwater.backend.triggers.conditions.data import Data
 from headwater.backend.triggers.conditions.fired import Fired
 from headwater.backend.triggers.conditions.manual import Manual
+from headwater.backend.triggers.conditions.stale import Stale
 from headwater.backend.triggers.conditions.time import Time
 
 __all__ = ["COMBINATIONS", "KINDS", "Combining", "Kind", "NameLookup"]
 
-KINDS: dict[str, Kind] = {"manual": Manual(), "data": Data(), "time": Time(), "cascade": Cascade(), "trigger": Fired()}
+KINDS: dict[str, Kind] = {"manual": Manual(), "data": Data(), "time": Time(), "cascade": Cascade(), "trigger": Fired(), "stale": Stale()}
 COMBINATIONS: dict[str, Combining] = {"all_of": AllOf(), "any_of": AnyOf()}

@@ -55,6 +55,15 @@ class Causes:
             connection.run("UPDATE trigger_lock SET number = :upto WHERE tenant = :tenant", upto=upto, tenant=tenant)
         return ordered
 
+    def record_facts(self, tenant: str, matches: Sequence[Match]) -> int:
+        """Record facts that no entry of the log states. Returns the number of executions ordered."""
+        with self._database.transaction() as connection:
+            lock_tenant(connection, tenant)
+            turn = CauseWriter(connection, tenant)
+            for match in matches:
+                turn.add(match)
+        return turn.ordered
+
     def fire(self, trigger: Trigger, fact: Fact) -> Cause:
         """Fire a trigger by hand, whatever its condition. The cause has the id of the fact. An existing cause is returned unchanged."""
         with self._database.transaction() as connection:

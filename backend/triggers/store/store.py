@@ -13,11 +13,11 @@ class TriggerStore:
     """The triggers, causes and executions of one home, or of all replicas."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
         self.definitions = Definitions(database)
         self.causes = Causes(database)
         self.executions = Executions(database)
         self.retention = Retention(database)
 
     def close(self) -> None:
-        self._database.close()
+        self.database.close()

@@ -45,6 +45,12 @@ _STEPS = (
         # Digests of removed causes, and of facts that a combination has used. None of them fires again.
         "CREATE TABLE trigger_past (trigger_id text NOT NULL, digest text NOT NULL, PRIMARY KEY (trigger_id, digest))",
     ),
+    (
+        # Views of the page that people saved. They are no triggers: the table is here because replicas share this database.
+        """CREATE TABLE saved_view (id text PRIMARY KEY, tenant text NOT NULL, name text NOT NULL, location text NOT NULL,
+            shared integer NOT NULL, owner text NOT NULL, author text NOT NULL, created double precision NOT NULL,
+            changed double precision NOT NULL, UNIQUE (tenant, owner, name))""",
+    ),
 )
 
 SCHEMA = Schema("triggers", "trigger", _STEPS)

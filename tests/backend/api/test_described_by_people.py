@@ -12,6 +12,7 @@ from headwater.graph.access.rights import Rights, rights_of
 from headwater.graph.access.scopes import Scope
 from tests.backend.api.everything import Side
 from tests.backend.api.two_namespaces import OUR_JOBS, OUR_RUN, OURS, THEIR_JOBS, THEIR_RUN, THEIRS, Teams, teams
+from tests.backend.events import run_event
 
 _OURS = Side(OURS, OUR_JOBS, "report", "total", "load", OUR_RUN)
 _THEIRS = Side(THEIRS, THEIR_JOBS, "canaryout", "canarytotal", "canaryjob", THEIR_RUN)
@@ -105,3 +106,83 @@ def test_a_mask_is_lifted_by_those_alone_who_may_see_what_it_masks(world: Teams,
 
 def _unknown(_: str, name: str) -> Exception:
     return ValueError(name)
+
+
+_DESCRIBE = (
+    "mutation ($n: ID!, $c: [DescriptionChange!]!) { describe(node: $n, changes: $c)"
+    " { owners tags terms description statements { aspect value by at produced removed overruled } } }"
+)
+
+
+def _describe(world: Teams, headers: dict[str, str], node: str, *changes: dict[str, Any]) -> Any:
+    return world.ask(headers, _DESCRIBE, n=node, c=list(changes))
+
+
+def _code(answer: Any) -> str:
+    return str(answer["errors"][0]["extensions"]["code"])
+
+
+def test_people_win_and_both_are_shown_with_their_author(world: Teams) -> None:
+    facets = {
+        "ownership": {"owners": [{"name": "team", "type": "OWNER"}]},
+        "documentation": {"description": "as produced"},
+        "tags": {"tags": [{"key": "raw", "value": "true", "source": "DBT"}]},
+    }
+    stated = {
+        name: {"_producer": "https://example.org/p", "_schemaURL": "https://example.org/s", **facet} for name, facet in facets.items()
+    }
+    event = run_event(77, job={"namespace": OUR_JOBS, "name": "described"}, inputs=[], outputs=[{"namespace": OURS, "name": "both"}])
+    event["outputs"][0]["facets"] = stated
+    assert world.client.post("/api/v1/lineage", json=event, headers=world.home).status_code == 201
+    world.settle()
+    node = f"dataset:{OURS.replace(':', '%3A')}:both"
+    answer = _describe(
+        world, world.home, node, {"aspect": "OWNER", "value": " ann "}, {"aspect": "DESCRIPTION", "value": "by a person"},
+        {"aspect": "TAG", "value": "raw", "removed": True},
+    )["data"]["describe"]  # fmt: skip
+    assert (answer["owners"], answer["tags"], answer["description"]) == (["ann", "team"], [], "by a person")
+    by_value = {(one["value"], one["produced"]): one for one in answer["statements"]}
+    assert (by_value["ann", False]["by"], by_value["team", True]["by"]) == ("home", "https://example.org/p")
+    assert (by_value["raw", False]["removed"], by_value["raw", True]["overruled"], by_value["raw", True]["by"]) == (True, True, "DBT")
+    assert by_value["as produced", True]["overruled"] is True
+    assert by_value["ann", False]["at"]
+    found = world.ask(world.home, '{ find(text: "by a person", owners: ["ann"]) { hits { node { id } } } }')
+    assert node in [hit["node"]["id"] for hit in found["data"]["find"]["hits"]]
+    again = _describe(world, world.home, node, {"aspect": "DESCRIPTION", "removed": True}, {"aspect": "TAG", "value": "raw"})
+    assert (again["data"]["describe"]["description"], again["data"]["describe"]["tags"]) == ("as produced", ["raw"])
+
+
+def test_a_change_is_made_as_a_whole_by_those_who_may(world: Teams) -> None:
+    viewer = world.key("reader", rights_of(["viewer"], [], _unknown))
+    owner = {"aspect": "OWNER", "value": "zoe"}
+    assert _code(_describe(world, viewer, _OURS.dataset_id, owner)) == "ForbiddenError"
+    ours = world.key("ours", rights_of([f"steward:{OURS}"], [], _unknown))
+    assert "zoe" in _describe(world, ours, _OURS.dataset_id, owner)["data"]["describe"]["owners"]
+    assert _code(_describe(world, ours, _THEIRS.dataset_id, owner)) == "NotFoundError", "hidden and absent are alike"
+    assert _code(_describe(world, ours, "term:Revenue", {"aspect": "DESCRIPTION", "value": "x"})) == "ForbiddenError"
+    assert _code(_describe(world, world.home, _OURS.version_id, owner)) == "InvalidQueryError"
+    assert _code(_describe(world, world.home, _OURS.dataset_id)) == "InvalidQueryError"
+    assert _code(_describe(world, world.home, _OURS.dataset_id, *[owner] * 201)) == "InvalidQueryError"
+    assert _code(_describe(world, world.home, _OURS.dataset_id, {"aspect": "BROADER", "value": "x"})) == "InvalidInputError"
+    refused = _describe(world, world.home, _OURS.dataset_id, {"aspect": "OWNER", "value": "half"}, {"aspect": "TAG", "value": "\x00"})
+    assert _code(refused) == "InvalidInputError"
+    found = world.ask(world.home, "query ($i: ID!) { node(id: $i) { descriptions { owners } } }", i=_OURS.dataset_id)
+    assert "half" not in found["data"]["node"]["descriptions"]["owners"]
+
+
+def test_the_glossary_shows_the_terms_of_visible_nodes(world: Teams) -> None:
+    for term, broader in (("Net", "Money"), ("Gross", "Net")):
+        assert _declare(world, world.home, f"term:{term}", "broader", broader).status_code == 201
+    world.settle()
+    _describe(world, world.home, _OURS.dataset_id, {"aspect": "TERM", "value": "Gross"})
+    asked = "{ glossary { cut terms { name broader level } } }"
+    everything = world.ask(world.home, asked)["data"]["glossary"]["terms"]
+    levels = {term["name"]: (term["broader"], term["level"]) for term in everything}
+    assert (levels["Money"], levels["Net"], levels["Gross"]) == ((None, 0), ("Money", 1), ("Net", 2))
+    ours = world.key("terms", rights_of([f"viewer:{OURS}"], [], _unknown))
+    visible = {term["name"]: term["broader"] for term in world.ask(ours, asked)["data"]["glossary"]["terms"]}
+    assert visible["Gross"] is None
+    assert "Net" not in visible
+    shown = world.ask(ours, _STATED, id="term:Gross")["data"]["node"]
+    assert "Net" not in str(shown)
+    assert "Net" in str(world.ask(world.home, _STATED, id="term:Gross")["data"]["node"])

@@ -41,6 +41,8 @@ _UNANSWERED = {
     "compactBlocks": {"UnsupportedError"},
     "restoreBlocks": {"NotFoundError"},
     "withdrawDataset": {"NotFoundError"},
+    "changeView": {"NotFoundError"},
+    "removeView": {"NotFoundError"},
     "traceJob": {"NotFoundError", "UnsupportedError"},
     "cancelTrace": {"NotFoundError", "UnsupportedError"},
 }

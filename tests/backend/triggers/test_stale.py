@@ -1,0 +1,87 @@
+"""The condition `stale`: a dataset without a new version for some time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from headwater.backend.triggers.silence import Silence
+from headwater.errors import InvalidInputError
+from tests.backend.events import run_event
+from tests.backend.triggers.conftest import TriggeredHome
+
+_DATASET = "dataset:file:/out/report"
+_HOUR = 3_600.0
+
+
+def _written(number: int, at: float, kind: str = "COMPLETE") -> dict[str, Any]:
+    event = run_event(number, inputs=[], outputs=[{"namespace": "file", "name": "/out/report"}])
+    return {**event, "eventType": kind, "eventTime": datetime.fromtimestamp(at, UTC).isoformat()}
+
+
+class _Clock:
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_silence_fires_once_for_each_last_version(home: TriggeredHome) -> None:
+    trigger = await home.create({"stale": {"dataset": _DATASET, "after": "1h"}}, {"webhook": {"target": "there"}})
+    clock = _Clock(trigger.created)
+    silence = Silence(home.store, home.workspace.log, home.workspace.graph, clock)
+
+    async def causes_after(seconds: float) -> list[str]:
+        clock.now += seconds
+        await silence.look("default")
+        return [entry.cause.id for entry in await home.triggers.history(trigger)]
+
+    assert await causes_after(_HOUR - 1) == []
+    first = [f"stale {_DATASET} {trigger.created}"]
+    assert await causes_after(2) == first, "no version yet: the silence began with the trigger"
+    assert await causes_after(_HOUR) == first
+    clock.now = at = trigger.created + 24 * _HOUR  # after all looks of the home's own worker
+    await home.send(_written(1, at), _written(2, at + 60, "FAIL"))
+    assert await causes_after(_HOUR - 1) == first
+    again = await causes_after(2)
+    assert again[0] == f"stale {_DATASET} {at}"
+    assert sorted(again) == sorted([*first, f"stale {_DATASET} {at}"]), "a run that failed wrote no version"
+    other = Silence(home.store, home.workspace.log, home.workspace.graph, clock)  # another process looks, too
+    assert await other.look("default") == 0
+
+
+async def test_a_stale_dataset_is_notified_by_the_service(home: TriggeredHome) -> None:
+    trigger = await home.create({"stale": {"dataset": _DATASET, "after": "1s"}})
+    (entry,) = await home.ended(trigger, 1)
+    assert entry.execution is not None
+    assert (entry.execution.state, entry.cause.facts[0].kind) == ("complete", "stale")
+
+
+async def test_a_paused_trigger_stays_silent(home: TriggeredHome) -> None:
+    trigger = await home.create({"stale": {"dataset": _DATASET, "after": "1h"}})
+    await home.triggers.pause("default", "t")
+    clock = _Clock(trigger.created + 10 * _HOUR)
+    assert await Silence(home.store, home.workspace.log, home.workspace.graph, clock).look("default") == 0
+
+
+@pytest.mark.parametrize(
+    ("stated", "field"),
+    [
+        ({}, "stale.after"), ({"dataset": _DATASET}, "stale.after"), ({"after": "1h"}, "stale.dataset"),
+        ({"dataset": _DATASET, "after": "0.5s"}, "stale.after"), ({"dataset": _DATASET, "after": "soon"}, "stale.after"),
+        ({"dataset": _DATASET, "after": "1h", "where": "true"}, "stale.where"),
+    ],
+)  # fmt: skip
+async def test_an_incomplete_condition_is_refused(home: TriggeredHome, stated: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        await home.create({"stale": stated})
+    assert str(refused.value.field).endswith(field)
+
+
+async def test_a_rehearsal_says_that_silence_is_not_tested(home: TriggeredHome) -> None:
+    document = {"name": "x", "when": {"stale": {"dataset": _DATASET, "after": "1h"}}, "do": {"webhook": {"target": "there"}}}
+    found = await home.triggers.test("default", since=0.0, until=1.0, document=document)
+    assert "not tested" in found.notes[0]
