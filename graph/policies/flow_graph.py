@@ -6,19 +6,21 @@ Flows that their job has given up are not part of it, except if the past is aske
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, bare_name
 from headwater.graph.policies.selector import dataset_of
-from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views.fields import Way, operations_of
 from headwater.graph.views.times import Flow, is_current, latest_statements, time_of
 
 _NOW = "~"  # later than every time of a statement
 _NODES = {f"{kind}": kind for kind in (NodeKind.DATASET, NodeKind.JOB, NodeKind.COLUMN)}
 _CONTAINERS = {NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.DATA, NodeKind.ACTOR}
-_FLOWS = {EdgeKind.READS, EdgeKind.WRITES}
+_FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
+_FAR = 10_000  # hops, more than any path has
+MOST_NODES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,29 @@ async def read_flow_graph(graph: GraphStore, tenant: str, *, with_past: bool = F
             known = json.loads(properties or "{}") if needs_properties else {}
             builder.add_edge(Edge(src, dst, kind_of_edge, known, {}, first, last))
     return builder.build()
+
+
+async def read_flows_around(graph: GraphStore, tenant: str, jobs: Sequence[str], *, limit: int = MOST_NODES) -> tuple[FlowGraph, bool]:
+    """Read the flows upstream and downstream of some jobs, and whether that is all of them: at most `limit` datasets and jobs are read."""
+    reached = await graph.reach(tenant, jobs, direction=Direction.BOTH, kinds=[*_FLOWS], depth=_FAR, limit=limit)
+    builder = FlowGraphBuilder()
+    ids = [node.id for node in reached.nodes]
+    datasets = [identifier for identifier in ids if identifier.startswith(f"{NodeKind.DATASET}:")]
+    actors = [identifier for identifier in ids if identifier.startswith(f"{NodeKind.JOB}:")]
+    inside = await graph.neighbours(tenant, datasets, direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS])
+    columns = sorted({edge.dst for edge in inside if edge.dst.startswith(f"{NodeKind.COLUMN}:")})
+    edges = await graph.neighbours(tenant, actors, direction=Direction.BOTH, kinds=[*_FLOWS])
+    edges += await graph.neighbours(tenant, columns, direction=Direction.BOTH, kinds=[EdgeKind.DERIVES, EdgeKind.ACCESSES])
+    edges += await graph.neighbours(tenant, datasets, direction=Direction.UPSTREAM, kinds=[EdgeKind.DERIVES])
+    edges += await graph.neighbours(tenant, [*datasets, *columns], direction=Direction.UPSTREAM, kinds=[EdgeKind.DESCRIBES])
+    for node in [*reached.nodes, *await graph.get(tenant, columns)]:
+        builder.add_node(node)
+    for edge in {(edge.src, edge.dst, edge.kind): edge for edge in edges}.values():
+        builder.add_edge(edge)
+    for child, above in (await graph.ancestors(tenant, [*datasets, *actors])).items():
+        for container in above:
+            builder.add_edge(Edge(container.id, child, EdgeKind.CONTAINS))
+    return builder.build(), not reached.truncated
 
 
 class FlowGraphBuilder:

@@ -9,10 +9,10 @@ from typing import Any
 
 from headwater.errors import InvalidInputError
 from headwater.graph.policies.deviation import Severity
+from headwater.graph.policies.matcher import Matcher, Selectors
 from headwater.graph.policies.rules import KINDS, Heading, Rule
 from headwater.graph.policies.rules.may_flow import AllowedFlow
 from headwater.graph.policies.rules.must_not_flow import ForbiddenFlow
-from headwater.graph.policies.scene import Selectors
 
 _MOST_RULES = 5_000
 _LONGEST_NAME = 200
@@ -26,6 +26,7 @@ class Policy:
 
     name: str
     rules: Sequence[tuple[Heading, Rule]]
+    matcher: Matcher
 
 
 def parse_policy(document: Mapping[str, Any]) -> Policy:
@@ -47,7 +48,7 @@ def parse_policy(document: Mapping[str, Any]) -> Policy:
         seen.add(heading.name)
     _check_contradictions(rules)
     _check_cycles(rules)
-    return Policy(name, rules)
+    return Policy(name, rules, Matcher(selector for _, rule in rules for group in rule.groups for selector in group))
 
 
 def _rule(stated: Any, place: str) -> tuple[Heading, Rule]:

@@ -1,17 +1,16 @@
-"""A flow graph with remembered answers to the question which nodes fit a selector, for one check of a policy."""
+"""A flow graph under check, with the selectors that each node fits."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from headwater.graph.model import NodeKind, kind_of
 from headwater.graph.policies.flow_graph import FlowGraph, Step
-from headwater.graph.policies.selector import Selector, dataset_of
+from headwater.graph.policies.matcher import Matcher, Selectors
+from headwater.graph.policies.selector import dataset_of
 from headwater.graph.views.fields import Way
-
-Selectors = Sequence[Selector]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +27,21 @@ class Scene:
     """A flow graph under check. `now` is the present time in ISO 8601."""
 
     graph: FlowGraph
+    matcher: Matcher
     now: str
-    _fitting: dict[tuple[Selector, str], bool] = field(default_factory=dict)
+    masks: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.masks = {identifier: self.matcher.mask(node, self.graph.containers_of) for identifier, node in self.graph.nodes.items()}
 
     def fits(self, selectors: Selectors, identifier: str) -> bool:
         """Whether a node fits one of some selectors."""
-        return any(self._fits(selector, identifier) for selector in selectors)
-
-    def _fits(self, selector: Selector, identifier: str) -> bool:
-        key = (selector, identifier)
-        known = self._fitting.get(key)
-        if known is None:
-            node = self.graph.nodes.get(identifier)
-            known = self._fitting[key] = node is not None and selector.fits(node, self.graph.containers_of)
-        return known
+        return self.masks.get(identifier, 0) & self.matcher.bits(selectors) != 0
 
     def find(self, selectors: Selectors) -> list[str]:
         """Return the nodes that fit one of some selectors, in the order of their ids."""
-        return sorted(identifier for identifier in self.graph.nodes if self.fits(selectors, identifier))
+        bits = self.matcher.bits(selectors)
+        return sorted(identifier for identifier, mask in self.masks.items() if mask & bits)
 
     def match(self, selectors: Selectors, identifier: str) -> str | None:
         """Return what fits: the node itself, or the dataset of a column. None if neither fits."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,6 +17,8 @@ _DESCRIBED = ("tag", "owner", "term")
 _MOST_PATTERNS = 50
 _LONGEST = 500  # characters of a pattern
 _SHOWN = 80
+
+Described = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # tags, owners, terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,9 +59,22 @@ class Selector:
             return frozenset({NodeKind.DATASET})
         return frozenset({NodeKind.DATASET, NodeKind.COLUMN, NodeKind.JOB})
 
-    def fits(self, node: Node, containers: Callable[[str], Sequence[str]]) -> bool:
-        """Whether a node fits. `containers` returns the ids of the containers of a node, also of indirect ones."""
-        return node.kind in self.kinds and all(_fits(part, patterns, node, containers) for part, patterns in self.parts.items())
+    def fits_id(self, identifier: str) -> bool:
+        """Whether a node fits the parts about its kind and names."""
+        if kind_of(identifier) not in self.kinds:
+            return False
+        names = _names(identifier)
+        return all(part not in names or like(patterns, names[part]) for part, patterns in self.parts.items())
+
+    def fits_described(self, described: Described) -> bool:
+        """Whether the descriptions of a node fit. Described are tags, owners and terms."""
+        values = dict(zip(_DESCRIBED, described, strict=True))
+        return all(any(like(self.parts[part], value) for value in values[part]) for part in _DESCRIBED if part in self.parts)
+
+    def fits_containers(self, containers: Sequence[str]) -> bool:
+        """Whether one of the containers of a node fits, by id or by name."""
+        patterns = self.parts.get("within")
+        return patterns is None or any(like(patterns, each) or like(patterns, bare_name(each)) for each in containers)
 
     def __str__(self) -> str:
         return ", ".join(f"{part} {' or '.join(patterns)}" for part, patterns in self.parts.items())
@@ -75,27 +90,15 @@ def _patterns(value: Any, place: str) -> tuple[str, ...]:
     return tuple(patterns)
 
 
-def _fits(part: str, patterns: tuple[str, ...], node: Node, containers: Callable[[str], Sequence[str]]) -> bool:
-    match part:
-        case "dataset":
-            return like(patterns, _dataset_name(node.id))
-        case "column" | "job":
-            return like(patterns, bare_name(node.id))
-        case "namespace":
-            return like(patterns, parse_id(node.id)[1][0])
-        case "within":
-            return any(like(patterns, each) or like(patterns, bare_name(each)) for each in containers(node.id))
-        case _:
-            return any(like(patterns, value) for value in _described(node)[part])
+def _names(identifier: str) -> Mapping[str, str]:
+    kind, parts = parse_id(identifier)
+    names = {"namespace": parts[0], kind: bare_name(identifier)}
+    return names | {"dataset": parts[1]} if kind == NodeKind.COLUMN else names
 
 
-def _dataset_name(identifier: str) -> str:
-    return parse_id(identifier)[1][1]
-
-
-def _described(node: Node) -> Mapping[str, Sequence[str]]:
+def described_of(node: Node) -> Described:
     found = descriptions_of(node)
-    return {"tag": (*found.tags, *found.tag_values), "owner": (*found.owners, *found.stewards), "term": found.terms}
+    return (*found.tags, *found.tag_values), (*found.owners, *found.stewards), found.terms
 
 
 @lru_cache(1 << 16)

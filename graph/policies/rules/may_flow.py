@@ -9,8 +9,9 @@ from typing import Any
 from headwater.graph.model import NodeKind, kind_of
 from headwater.graph.policies.deviation import Deviation
 from headwater.graph.policies.flow_graph import Step
+from headwater.graph.policies.matcher import Selectors
 from headwater.graph.policies.rules.rule import Heading, read_parts, read_selectors, read_ways, shown
-from headwater.graph.policies.scene import Scene, Selectors
+from headwater.graph.policies.scene import Scene
 from headwater.graph.policies.selector import dataset_of
 from headwater.graph.views.fields import Way
 

@@ -12,8 +12,9 @@ from headwater.errors import InvalidInputError
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.policies.deviation import Deviation
+from headwater.graph.policies.matcher import Selectors
 from headwater.graph.policies.rules.rule import Heading, read_parts, read_selectors, shown
-from headwater.graph.policies.scene import Scene, Selectors
+from headwater.graph.policies.scene import Scene
 from headwater.graph.views.patterns import like
 
 _PARTS = ("owner", "tag", "term", "description", "check", "freshness")

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.graph.policies.deviation import Deviation
+from headwater.graph.policies.matcher import Selectors
 from headwater.graph.policies.rules.rule import Heading, read_parts, read_selectors, read_ways, shown
-from headwater.graph.policies.scene import Scene, Selectors
+from headwater.graph.policies.scene import Scene
 from headwater.graph.views.fields import Way
 
 

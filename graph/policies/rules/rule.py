@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from headwater.errors import InvalidInputError
 from headwater.graph.model import NodeKind, bare_name, parse_id
 from headwater.graph.policies.deviation import Deviation, Severity
-from headwater.graph.policies.scene import Scene, Selectors
+from headwater.graph.policies.matcher import Selectors
+from headwater.graph.policies.scene import Scene
 from headwater.graph.policies.selector import Selector
 from headwater.graph.views.fields import Way
 
@@ -33,7 +34,7 @@ class Heading:
 
 
 class Rule(Protocol):
-    """A rule of one kind. `groups` are all of its selectors."""
+    """A rule of one kind. `groups` are its selectors; without a node for each of the first two, there is no deviation."""
 
     @property
     def groups(self) -> Sequence[Selectors]: ...
