@@ -78,6 +78,7 @@ from headwater.backend.ingest.intake.scan import QUERY
 from headwater.backend.intakes import Intakes
 from headwater.backend.operate.soundness.watch import Watch
 from headwater.backend.operate.upkeep.pruning import policy_of
+from headwater.backend.policies import CallersPolicies, Policies
 from headwater.backend.process.metrics import Metrics
 from headwater.backend.questions import QuestionPool, TraceJobs
 from headwater.backend.rerun.recapture.jobs import RecaptureJobs
@@ -144,7 +145,9 @@ def create_app(
             app.state.replays = workspace.replays(questions.of("replays").trace, turn)
             await asyncio.to_thread(sweep, settings.folder.replays)
             app.state.recaptures = RecaptureJobs(workspace.recaptures(), turn)
-            app.state.workflow_runs, app.state.versions = BackgroundRuns(workspace.workflows), VersionOperations(workspace)
+            app.state.workflow_runs, app.state.versions, app.state.policies = (
+                BackgroundRuns(workspace.workflows), VersionOperations(workspace), Policies(settings, workspace.graph)
+            )  # fmt: skip
             worker.start()
             intakes.start()
             if serving:
@@ -155,7 +158,9 @@ def create_app(
             finally:
                 watch.close()
                 await app.state.trace_jobs.close()
-                await asyncio.gather(app.state.recaptures.close(), app.state.workflow_runs.close(), app.state.versions.close())
+                await asyncio.gather(
+                    app.state.recaptures.close(), app.state.workflow_runs.close(), app.state.versions.close(), app.state.policies.close()
+                )
                 await questions.close()
                 await readers.close()
                 await asyncio.to_thread(intakes.stop)
@@ -296,6 +301,7 @@ def _services_of(request: HTTPConnection, service: Service, who: Principal, *, n
         registrations=PermittedRegistrations(service.settings.folder),
         triggers=permitted_triggers.triggers_of(state.triggers, service, who),
         saved_views=views_of(state.triggers, who),
+        policies=CallersPolicies(state.policies, who.name),
         workflows=PermittedWorkflows(state.workflow_runs, service, who),
         versions=PermittedVersions(state.versions, who),
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, graph_of(service, who, Scope.DECLARE)), service, who),

@@ -27,6 +27,7 @@ from headwater.graphql.describing import GlossaryQuery
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, bounded
 from headwater.graphql.map_query import MapQuery
 from headwater.graphql.names import id_of, ids_of
+from headwater.graphql.policies import PolicyQuery
 from headwater.graphql.recaptures import Recapture
 from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, trace_request
 from headwater.graphql.registrations import Registration
@@ -50,7 +51,7 @@ _READ = frozenset({"values", "line"})  # parts of a record that need its file
 @strawberry.type
 class Query(
     ReplayQuery, ViewQuery, CatalogQuery, SearchQuery, MapQuery, VersionQuery, TriggerQuery, WorkflowQuery, AdminQuery, GlossaryQuery,
-    SavedViewQuery,
+    SavedViewQuery, PolicyQuery,
 ):  # fmt: skip
     @query("The state of the service.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def service(self, info: Info) -> Service:

@@ -14,6 +14,7 @@ from headwater.errors import UnsupportedError
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 
 if TYPE_CHECKING:
+    from headwater.graph.policies import Deviation, Report
     from headwater.graphql.administration import KeyWanted, NamedKey, NewKey, People, Tenant
     from headwater.graphql.audit_log import AuditPage, AuditQuestion, AuditVerification
 
@@ -355,6 +356,54 @@ WorkflowDocument = Mapping[str, Any]
 """A workflow, a run or a block as JSON (`backend.workflows.document`)."""
 
 
+class PolicyVersionView(Protocol):
+    """A version of a policy. `at` is in seconds since 1970."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def author(self) -> str: ...
+    @property
+    def at(self) -> float: ...
+
+
+class FiledView(Protocol):
+    """A deviation that a check has filed. Times are in seconds since 1970."""
+
+    @property
+    def policy(self) -> str: ...
+    @property
+    def deviation(self) -> Deviation: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def opened(self) -> float: ...
+    @property
+    def fixed(self) -> float | None: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def accepted_by(self) -> str | None: ...
+    @property
+    def accepted_until(self) -> float | None: ...
+
+
+class PolicyService(Protocol):
+    """Checks, applies and ends policies for one caller, and lists the deviations."""
+
+    async def check(self, tenant: str, text: str, *, with_past: bool = False) -> Report: ...
+    async def infer(self, tenant: str, name: str) -> Mapping[str, Any]: ...
+    async def current(self, tenant: str) -> Sequence[PolicyVersionView]: ...
+    async def deviations(self, tenant: str, policy: str | None = None) -> Sequence[FiledView]: ...
+    async def apply(self, tenant: str, text: str, *, allows_unknown: bool = False) -> tuple[PolicyVersionView, Report]: ...
+    async def remove(self, tenant: str, name: str) -> None: ...
+    async def accept(self, tenant: str, identifier: str, *, reason: str, days: float) -> FiledView: ...
+
+
 class WorkflowService(Protocol):
     """Reads and runs the workflows of a home. Times are ISO 8601."""
 
@@ -493,6 +542,7 @@ class Services:
     triggers: TriggerService | None = None
     saved_views: SavedViewService | None = None
     workflows: WorkflowService | None = None
+    policies: PolicyService | None = None
     versions: VersionService | None = None
     declarations: DeclarationService | None = None
     administration: AdminService | None = None

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.backend.cli.display_names import dataset_of
+from headwater.backend.cli.machine_user import machine_user
 from headwater.backend.cli.output import note
 from headwater.backend.home.default_settings import DEFAULT_TENANT
 from headwater.backend.home.quick_settings import settings_of
@@ -218,6 +219,7 @@ def _ask_here(workspace: Workspace) -> Ask:
 
     async def ask(document: str, **variables: Any) -> dict[str, Any]:
         from headwater.backend.ingest.intake.declarations import DeclarationIntake
+        from headwater.backend.policies import CallersPolicies, Policies
         from headwater.backend.triggers.actions import Site
         from headwater.backend.triggers.callers import CallersTriggers, StoreOnDemand
         from headwater.backend.triggers.owners import HOME
@@ -226,19 +228,23 @@ def _ask_here(workspace: Workspace) -> Ask:
         from headwater.graphql.schema import schema
         from headwater.graphql.services import Services
 
-        stores = StoreOnDemand(workspace.settings)
+        stores, policies = StoreOnDemand(workspace.settings), Policies(workspace.settings, workspace.graph, checks_first=True)
         triggers = CallersTriggers(
             stores, Site(workspace), lambda: HOME, require=unrestricted, tells_values=True, audit=partial(_audit, workspace)
         )
         context = Context(
             tenant=DEFAULT_TENANT, graph=workspace.graph, records=workspace.records, require=unrestricted, store="",
             pending=lambda: workspace.projector.pending(DEFAULT_TENANT),
-            services=Services(declarations=DeclarationIntake(workspace.log, workspace.graph), triggers=triggers),
+            services=Services(
+                declarations=DeclarationIntake(workspace.log, workspace.graph), triggers=triggers,
+                policies=CallersPolicies(policies, machine_user()),
+            ),
         )  # fmt: skip
         try:
             result = await schema.execute(document, variable_values=variables, context_value=context)
         finally:
             stores.close()
+            await policies.close()
         if result.errors:
             raise _error(result.errors[0])
         return result.data or {}

@@ -47,6 +47,7 @@ _COMMANDS = {
         "headwater.backend.cli.export", "Write provenance as W3C PROV, or what is known for DataHub and OpenMetadata.", group=True
     ),
     "import": LazyCommand("headwater.backend.cli.import_documents", "Import OpenLineage events and W3C PROV of other tools.", group=True),
+    "policy": LazyCommand("headwater.backend.cli.policy", "State which data may flow where, and find what deviates.", group=True),
     "evidence": LazyCommand("headwater.backend.cli.evidence", "Sign what is in the log, and verify signed bundles.", group=True),
     "prov": LazyCommand("headwater.backend.cli.prov", "Check PROV documents against the W3C's constraints.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),

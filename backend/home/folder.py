@@ -108,6 +108,10 @@ class Home:
         return self.path / "triggers.db"
 
     @property
+    def policies(self) -> Path:
+        return self.path / "policies.db"
+
+    @property
     def evidence(self) -> Path:
         return self.path / "evidence.db"
 

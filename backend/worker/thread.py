@@ -21,6 +21,7 @@ from threading import Event, Thread
 
 from headwater.backend.home.settings import DEFAULT_TENANT
 from headwater.backend.operate.upkeep.pruning import prune_audited
+from headwater.backend.policies.driver import PolicyDriver
 from headwater.backend.projector.current_entries import AtWork
 from headwater.backend.projector.projector import Projector
 from headwater.backend.triggers.driver import TriggerDriver
@@ -76,6 +77,7 @@ class Worker:
         self._for_speed: Wanted | None = None  # the keeper's current request, if it can wait
         self._staging_due = 0.0
         self._triggers = TriggerDriver(workspace)
+        self._policies = PolicyDriver(workspace.settings, workspace.log, lambda: graph_store(workspace.settings))
         self._retries = True  # whether dead letters are tried again, because their cause may be repaired
 
     @property
@@ -105,6 +107,7 @@ class Worker:
         self._stopping.set()
         self._workspace.log.appended.set()
         self._triggers.stop()
+        self._policies.stop()
         self._thread.join()
         while self._keeper is not None and self._keeper.is_alive():
             self._interrupt()
@@ -153,6 +156,7 @@ class Worker:
                 continue
             projector = projector or self._projector(graph, patience)
             self._triggers.start()
+            self._policies.start()
             self._trials.go_on()
             await self._retry_where_due(projector)
             self._workspace.log.appended.clear()
@@ -195,6 +199,7 @@ class Worker:
     def _count(self, projected: int) -> None:
         if projected:
             self._triggers.wake()
+            self._policies.wake()
             self._on_projected(projected)
 
     async def _retry_where_due(self, projector: Projector) -> None:

@@ -1,4 +1,4 @@
-"""Reads a workflow's file: plain YAML without tags, anchors and aliases, limited in size and depth.
+"""Reads a file of a user: plain YAML without tags, anchors and aliases, limited in size and depth.
 
 Untrusted people may write the file. Reading it therefore never runs code, and needs little memory.
 """
@@ -18,7 +18,7 @@ _MOST_DEPTH = 20
 _MOST_EVENTS = 50_000
 
 
-def read_document(path: Path) -> tuple[str, dict[str, Any]]:
+def read_document(path: Path, guide: str = "docs/guide/workflows.md") -> tuple[str, dict[str, Any]]:
     """Return the text of a file and its top-level mapping.
 
     Raises:
@@ -28,35 +28,37 @@ def read_document(path: Path) -> tuple[str, dict[str, Any]]:
         data = read_small_file(path, MOST_BYTES)
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror}."
-        hint = "Divide the workflow." if error.errno == errno.EFBIG else "Name the YAML file of a workflow."
+        hint = "Divide the file." if error.errno == errno.EFBIG else "Name a YAML file."
         raise InvalidInputError(message, field="FILE", hint=hint) from None
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"{path} is not UTF-8: {error}.", field="FILE", hint="Save it as UTF-8.") from None
-    return text, parse_document(text)
+    return text, parse_document(text, guide)
 
 
-def parse_document(text: str) -> dict[str, Any]:
-    """Return the top-level mapping of a YAML text.
+def parse_document(text: str, guide: str = "docs/guide/workflows.md") -> dict[str, Any]:
+    """Return the top-level mapping of a YAML text. Messages name the `guide`.
 
     Raises:
-        InvalidInputError: the text is not YAML, or uses a part of YAML that workflows do not support.
+        InvalidInputError: the text is too long or not YAML, or uses a part of YAML that is not supported.
         MissingExtraError: PyYAML is not installed.
     """
+    if len(text) > MOST_BYTES:
+        raise InvalidInputError(f"The text has {len(text):,} characters; {MOST_BYTES:,} are the most.", hint="Divide the file.")
     try:
         import yaml
     except ImportError:
-        raise MissingExtraError("Reading workflows", extra="server") from None
+        raise MissingExtraError("Reading YAML", extra="server") from None
     try:
         _check_events(yaml, text)
         document = yaml.load(text, Loader=_loader(yaml))  # noqa: S506 - a subclass of SafeLoader
     except yaml.YAMLError as error:
-        raise InvalidInputError(f"The file is not valid YAML: {_describe(error)}.", hint="See docs/guide/workflows.md.") from None
+        raise InvalidInputError(f"The file is not valid YAML: {_describe(error)}.", hint=f"See {guide}.") from None
     except (ValueError, RecursionError) as error:  # a number of a million digits, for example
         raise InvalidInputError(f"The file holds a value that cannot be read: {error}.") from None
     if not isinstance(document, dict):
-        raise InvalidInputError("A workflow is a mapping with the keys workflow, channels and tasks.", hint="See docs/guide/workflows.md.")
+        raise InvalidInputError("The file is not a mapping.", hint=f"See {guide}.")
     return document
 
 
@@ -71,7 +73,7 @@ def _check_events(yaml: Any, text: str) -> None:
             raise InvalidInputError(f"line {line}: the tag {event.tag} is not supported.", hint="Write the value without a tag.")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _MOST_DEPTH or number > _MOST_EVENTS:
-            raise InvalidInputError(f"line {line}: the file is nested too deeply, or has too many values.", hint="Divide the workflow.")
+            raise InvalidInputError(f"line {line}: the file is nested too deeply, or has too many values.", hint="Divide the file.")
 
 
 def _loader(yaml: Any) -> Any:

@@ -9,6 +9,9 @@ from headwater.graphql.root_fields import access_of
 from headwater.graphql.schema import schema
 
 _TRIED = {
+    "applyPolicy": 'mutation { applyPolicy(text: "") { policy { name } } }',
+    "removePolicy": 'mutation { removePolicy(name: "p") }',
+    "acceptDeviation": 'mutation { acceptDeviation(id: "1", reason: "r") { id } }',
     "startReplay": 'mutation { startReplay(dataset: "raw", where: "true") { id } }',
     "answerReplay": 'mutation { answerReplay(id: "1", action: CONTINUE) { id } }',
     "cancelReplay": 'mutation { cancelReplay(id: "1") { id } }',
@@ -40,6 +43,10 @@ _TRIED = {
     "revokeKey": 'mutation { revokeKey(id: "a") { id } }',
 }
 _ASKED = {
+    "policies": "{ policies { name } }",
+    "deviations": "{ deviations { id } }",
+    "checkPolicy": '{ checkPolicy(text: "") { cut } }',
+    "draftPolicy": '{ draftPolicy(name: "p") }',
     "notificationTargets": "{ notificationTargets { name } }",
     "admin": "{ admin { roles { name } } }",
     "audit": "{ audit { damaged } }",

@@ -8,7 +8,7 @@ left out. A backup that contains a link is refused, because a link would import 
     backup.json                list of its content, with the digest of each file
     graph-<tenant>.ndjson.gz   docs/reference/graph-file.md
     ingest.db, associations/   as in the home
-    triggers.db, workflows.db, evidence.db  as in the home, if it has them; without the private key of the evidence
+    triggers.db, workflows.db, policies.db, evidence.db  as in the home, if it has them; without the private key of the evidence
     audit.jsonl, audit-*.jsonl as in the home
 """
 
@@ -131,7 +131,7 @@ def _copy_files(home: Home, folder: Path) -> None:
             _copy_captures(source, target / tenant.name / source.name)
     if (home.associations / _CATALOG).exists():
         _copy_database(home.associations / _CATALOG, target / _CATALOG)
-    for database in (home.triggers, home.ledger):
+    for database in (home.triggers, home.ledger, home.policies):
         if database.exists():
             _copy_database(database, folder / database.name)
     _copy_audit(home.audit, folder)
@@ -172,7 +172,8 @@ def _bring_files(folder: Path, home: Home) -> None:
             shutil.copyfile(source, target)
             target.chmod(0o600)
     stated = json.loads((folder / _INDEX).read_text(encoding="utf-8")).get("files", ())  # backups of earlier releases have none
-    for database in (home.triggers, home.ledger, home.evidence, home.log):  # the log comes last: a home without a log can be restored again
+    # The log comes last: a home without a log can be restored again.
+    for database in (home.triggers, home.ledger, home.policies, home.evidence, home.log):
         if database == home.log or database.name in stated:
             draft = database.with_name(f".{database.name}.restoring")
             shutil.copyfile(folder / database.name, draft)

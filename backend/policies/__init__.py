@@ -1,0 +1,6 @@
+"""The applied policies of a home or of all replicas, and the deviations from them over time."""
+
+from headwater.backend.policies.service import CallersPolicies, Policies, has_policies
+from headwater.backend.policies.store import Filed, FiledState, PolicyVersion
+
+__all__ = ["CallersPolicies", "Filed", "FiledState", "Policies", "PolicyVersion", "has_policies"]

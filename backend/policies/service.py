@@ -1,0 +1,178 @@
+"""The policies of a home or of all replicas: check, apply, and what deviates from them."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from headwater.backend.home.quick_settings import HomeSettings
+from headwater.backend.policies.store import SCHEMA, Filed, PolicyStore, PolicyVersion
+from headwater.backend.tables import open_database
+from headwater.backend.workflows.yaml_reader import parse_document
+from headwater.errors import InvalidInputError
+from headwater.graph.policies import Policy, Report, check_policy, infer_policy, parse_policy, read_flow_graph
+from headwater.graph.policies.flow_graph import read_flows_around
+from headwater.graph.stores import GraphStore
+
+GUIDE = "docs/guide/policies.md"
+_LONGEST_REASON = 2_000
+_MOST_DAYS = 3_660
+_DAY = 86_400.0
+_WILD = "*?["
+
+
+def has_policies(settings: HomeSettings) -> bool:
+    """Whether policies may exist. A home without policies has no file."""
+    return settings.ingest_log is not None or settings.folder.policies.exists()
+
+
+class Policies:
+    """The policies of all tenants, and the graph that they are about.
+
+    With `checks_first`, a list of deviations begins with a check, because no worker checks runs of a home without a service.
+    """
+
+    def __init__(self, settings: HomeSettings, graph: GraphStore, *, checks_first: bool = False) -> None:
+        self._settings = settings
+        self._graph = graph
+        self._checks_first = checks_first
+        self._opened: PolicyStore | None = None
+        self._parsed: dict[str, Policy] = {}  # by text
+
+    async def close(self) -> None:
+        if self._opened is not None:
+            await asyncio.to_thread(self._opened.close)
+            self._opened = None
+
+    @property
+    def store(self) -> PolicyStore:
+        if self._opened is None:
+            self._opened = PolicyStore(open_database(SCHEMA, self._settings, self._settings.folder.policies))
+        return self._opened
+
+    async def check(self, tenant: str, text: str, *, with_past: bool = False) -> Report:
+        """Check the whole graph against the text of a policy. Nothing is stored. `with_past` includes flows that were given up.
+
+        Raises:
+            InvalidInputError: the text is no policy.
+        """
+        policy = self._parse(text)
+        flows = await read_flow_graph(self._graph, tenant, with_past=with_past)
+        return await asyncio.to_thread(check_policy, policy, flows, now=_now())
+
+    async def apply(self, tenant: str, text: str, author: str, *, allows_unknown: bool = False) -> tuple[PolicyVersion, Report]:
+        """Store a policy, or the next version of it, and check the whole graph. Later runs are checked when they are projected.
+
+        Raises:
+            InvalidInputError: the text is no policy, or names a dataset, a column or a job that does not exist. Nothing is stored.
+        """
+        policy, offset = self._parse(text), await self._graph.offset(tenant)
+        report = await self.check(tenant, text)
+        unknown = [(rule, selector) for rule, selector in report.idle if not any(letter in selector for letter in _WILD)]
+        if unknown and not allows_unknown:
+            rule, selector = unknown[0]
+            raise InvalidInputError(
+                f"Nothing is known of {selector}, which the rule {rule!r} names.", field=rule,
+                hint="Correct the name, or apply the policy with --allow-unknown.",
+            )  # fmt: skip
+        made = await asyncio.to_thread(self._store_version, tenant, policy, text, author, report, offset)
+        return made, report
+
+    def _store_version(self, tenant: str, policy: Policy, text: str, author: str, report: Report, offset: int) -> PolicyVersion:
+        is_first = not self.store.current(tenant)
+        made = self.store.add_version(tenant, policy.name, text, author)
+        self.store.file(tenant, policy.name, report.deviations, replaces=True)
+        if is_first:
+            self.store.advance(tenant, offset)
+        return made
+
+    async def remove(self, tenant: str, name: str, author: str) -> None:
+        await asyncio.to_thread(self.store.remove, tenant, name, author)
+
+    async def current(self, tenant: str) -> list[PolicyVersion]:
+        return await asyncio.to_thread(lambda: self.store.current(tenant)) if has_policies(self._settings) else []
+
+    async def deviations(self, tenant: str, policy: str | None = None) -> list[Filed]:
+        if not has_policies(self._settings):
+            return []
+        if self._checks_first:
+            await self.check_all(tenant)
+        return await asyncio.to_thread(self.store.deviations, tenant, policy)
+
+    async def accept(self, tenant: str, identifier: str, *, reason: str, by: str, days: float) -> Filed:
+        """Accept a deviation for some days.
+
+        Raises:
+            InvalidInputError: the reason or the number of days is not usable.
+            NotFoundError: there is no such open deviation.
+        """
+        if not reason.strip() or len(reason) > _LONGEST_REASON:
+            raise InvalidInputError("A reason is missing.", field="reason", hint=f"Write 1 to {_LONGEST_REASON:,} letters.")
+        if not math.isfinite(days) or not 0 < days <= _MOST_DAYS:
+            raise InvalidInputError(f"{days} is no number of days.", field="days", hint=f"Write more than 0 and at most {_MOST_DAYS:,}.")
+        return await asyncio.to_thread(lambda: self.store.accept(tenant, identifier, reason, by, time.time() + days * _DAY))
+
+    async def infer(self, tenant: str, name: str) -> Mapping[str, Any]:
+        """Return the document of a policy that allows what was observed."""
+        return infer_policy(await read_flow_graph(self._graph, tenant), name)
+
+    async def check_all(self, tenant: str) -> list[Filed]:
+        """Check the whole graph against all applied policies, file the deviations, and return those that are newly open."""
+        applied = await self.current(tenant)
+        if not applied:
+            return []
+        flows = await read_flow_graph(self._graph, tenant)
+        new: list[Filed] = []
+        for version in applied:
+            report = await asyncio.to_thread(check_policy, self._parse(version.text), flows, now=_now())
+            new += await asyncio.to_thread(self.store.file, tenant, version.name, report.deviations, replaces=not report.cut)
+        return new
+
+    async def check_jobs(self, tenant: str, jobs: Sequence[str]) -> tuple[list[Filed], bool]:
+        """Check the flows around some jobs. Returns the newly open deviations, and whether that says everything about these jobs.
+
+        It does not if the flows are too many, or if a filed deviation over one of the jobs was not found again.
+        """
+        applied = await self.current(tenant)
+        if not applied:
+            return [], True
+        flows, is_whole = await read_flows_around(self._graph, tenant, jobs)
+        new: list[Filed] = []
+        for version in applied:
+            report = await asyncio.to_thread(check_policy, self._parse(version.text), flows, now=_now())
+            found = {deviation.id for deviation in report.deviations}
+            before = await asyncio.to_thread(self.store.open_over, tenant, version.name, jobs)
+            is_whole = is_whole and not report.cut and before <= found
+            new += await asyncio.to_thread(self.store.file, tenant, version.name, report.deviations, replaces=False)
+        return new, is_whole
+
+    def _parse(self, text: str) -> Policy:
+        if (known := self._parsed.get(text)) is None:
+            known = parse_policy(parse_document(text, GUIDE))
+            self._parsed = {**dict(list(self._parsed.items())[-100:]), text: known}
+        return known
+
+
+class CallersPolicies:
+    """The policies for one caller, whose name is filed with changes."""
+
+    def __init__(self, policies: Policies, caller: str) -> None:
+        self._policies, self._caller = policies, caller
+        self.check, self.infer, self.current, self.deviations = policies.check, policies.infer, policies.current, policies.deviations
+
+    async def apply(self, tenant: str, text: str, *, allows_unknown: bool = False) -> tuple[PolicyVersion, Report]:
+        return await self._policies.apply(tenant, text, self._caller, allows_unknown=allows_unknown)
+
+    async def remove(self, tenant: str, name: str) -> None:
+        await self._policies.remove(tenant, name, self._caller)
+
+    async def accept(self, tenant: str, identifier: str, *, reason: str, days: float) -> Filed:
+        return await self._policies.accept(tenant, identifier, reason=reason, by=self._caller, days=days)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()

@@ -1,0 +1,242 @@
+"""Stores the versions of policies, and the deviations from them with their states.
+
+A deviation keeps its id while rule, source and target stay the same. A check opens new deviations, and marks deviations as fixed if it no
+longer finds them. A fixed deviation that is found again is open again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from headwater.backend.tables import Connection, Database, Row, Schema
+from headwater.errors import NotFoundError
+from headwater.graph.model import NodeKind
+from headwater.graph.policies import Deviation, Severity
+
+SCHEMA = Schema(
+    "policies",
+    "policy",
+    (
+        (
+            "CREATE TABLE policy_lock (tenant text PRIMARY KEY, number bigint NOT NULL)",
+            # An empty text removes the policy.
+            """CREATE TABLE policy_version (tenant text NOT NULL, name text NOT NULL, version integer NOT NULL, document text NOT NULL,
+                author text NOT NULL, at double precision NOT NULL, PRIMARY KEY (tenant, name, version))""",
+            """CREATE TABLE policy_deviation (tenant text NOT NULL, policy text NOT NULL, id text NOT NULL, details text NOT NULL,
+                severity text NOT NULL, opened double precision NOT NULL, seen double precision NOT NULL, fixed double precision,
+                reason text, accepted_by text, accepted_until double precision, PRIMARY KEY (tenant, policy, id))""",
+            # The jobs on the path of each deviation.
+            """CREATE TABLE policy_passage (tenant text NOT NULL, job text NOT NULL, policy text NOT NULL, id text NOT NULL,
+                PRIMARY KEY (tenant, job, policy, id))""",
+            "CREATE INDEX policy_passage_by_deviation ON policy_passage (tenant, policy, id)",
+        ),
+    ),
+)
+_COLUMNS = "policy, details, opened, seen, fixed, reason, accepted_by, accepted_until"
+
+
+class FiledState(StrEnum):
+    """The state of a deviation. An accepted one is open again when its time is over."""
+
+    OPEN = "open"
+    ACCEPTED = "accepted"
+    FIXED = "fixed"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyVersion:
+    """A version of a policy, numbered from 1. `at` is in seconds since 1970."""
+
+    name: str
+    version: int
+    text: str
+    author: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """A deviation that a check has found. Times are in seconds since 1970."""
+
+    policy: str
+    deviation: Deviation
+    state: FiledState
+    opened: float
+    seen: float
+    fixed: float | None
+    reason: str | None
+    accepted_by: str | None
+    accepted_until: float | None
+
+
+class PolicyStore:
+    """The policies and deviations of all tenants."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def close(self) -> None:
+        self._database.close()
+
+    def add_version(self, tenant: str, name: str, text: str, author: str) -> PolicyVersion:
+        """Store the next version of a policy. The same text again adds no version."""
+        with self._database.transaction() as connection:
+            _lock(connection, tenant)
+            rows = connection.run(
+                "SELECT version, document, author, at FROM policy_version WHERE tenant = :tenant AND name = :name"
+                " ORDER BY version DESC LIMIT 1",
+                tenant=tenant, name=name,
+            )  # fmt: skip
+            if rows and rows[0][1] == text:
+                return PolicyVersion(name, int(rows[0][0]), text, str(rows[0][2]), float(rows[0][3]))
+            made = PolicyVersion(name, int(rows[0][0]) + 1 if rows else 1, text, author, connection.now())
+            connection.run(
+                "INSERT INTO policy_version VALUES (:tenant, :name, :version, :text, :author, :at)",
+                tenant=tenant, name=name, version=made.version, text=text, author=author, at=made.at,
+            )  # fmt: skip
+            return made
+
+    def remove(self, tenant: str, name: str, author: str) -> None:
+        """End a policy. Its versions stay, and its deviations count as fixed.
+
+        Raises:
+            NotFoundError: there is no such policy.
+        """
+        if name not in {each.name for each in self.current(tenant)}:
+            raise NotFoundError(f"There is no policy {name!r}.", hint="`headwater policy list` names them.")
+        self.add_version(tenant, name, "", author)
+        self.file(tenant, name, (), replaces=True)
+
+    def tenants(self) -> list[str]:
+        return [row[0] for row in self._database.ask("SELECT DISTINCT tenant FROM policy_version ORDER BY tenant")]
+
+    def current(self, tenant: str) -> list[PolicyVersion]:
+        """Return the current version of each policy, by name."""
+        return [found for name in sorted({each.name for each in self.versions(tenant)}) if (found := self.versions(tenant, name)[0]).text]
+
+    def versions(self, tenant: str, name: str | None = None) -> list[PolicyVersion]:
+        """Return the versions of a policy or of all, the latest first."""
+        rows = self._database.ask(
+            "SELECT name, version, document, author, at FROM policy_version WHERE tenant = :tenant"
+            " AND (:name = '' OR name = :name) ORDER BY name, version DESC",
+            tenant=tenant, name=name or "",
+        )  # fmt: skip
+        return [PolicyVersion(str(row[0]), int(row[1]), str(row[2]), str(row[3]), float(row[4])) for row in rows]
+
+    def cursor(self, tenant: str) -> int:
+        """Return the log offset up to which runs were checked."""
+        rows = self._database.ask("SELECT number FROM policy_lock WHERE tenant = :tenant", tenant=tenant)
+        return int(rows[0][0]) if rows else 0
+
+    def advance(self, tenant: str, offset: int) -> None:
+        with self._database.transaction() as connection:
+            _lock(connection, tenant)
+            connection.run(
+                "UPDATE policy_lock SET number = :number WHERE tenant = :tenant AND number < :number", number=offset, tenant=tenant
+            )
+
+    def file(self, tenant: str, policy: str, found: Sequence[Deviation], *, replaces: bool) -> list[Filed]:
+        """File deviations, and return those that are newly open. With `replaces`, all other deviations of the policy are fixed."""
+        with self._database.transaction() as connection:
+            _lock(connection, tenant)
+            now = connection.now()
+            known = {
+                str(row[0]): row[1] is None
+                for row in connection.run(
+                    "SELECT id, fixed FROM policy_deviation WHERE tenant = :tenant AND policy = :policy", tenant=tenant, policy=policy
+                )
+            }
+            new = []
+            for deviation in found:
+                if not known.get(deviation.id, False):
+                    new.append(Filed(policy, deviation, FiledState.OPEN, now, now, None, None, None, None))
+                _put(connection, tenant, policy, deviation, now)
+            if replaces:
+                for gone in known.keys() - {deviation.id for deviation in found}:
+                    connection.run(
+                        "UPDATE policy_deviation SET fixed = coalesce(fixed, :now)"
+                        " WHERE tenant = :tenant AND policy = :policy AND id = :id",
+                        now=now, tenant=tenant, policy=policy, id=gone,
+                    )  # fmt: skip
+        return new
+
+    def deviations(self, tenant: str, policy: str | None = None) -> list[Filed]:
+        """Return the deviations of a policy or of all, the latest first."""
+        rows = self._database.ask(
+            f"SELECT {_COLUMNS} FROM policy_deviation WHERE tenant = :tenant AND (:policy = '' OR policy = :policy)"
+            " ORDER BY opened DESC, policy, id",
+            tenant=tenant, policy=policy or "",
+        )  # fmt: skip
+        now = self._database.clock()
+        return [_filed(row, now) for row in rows]
+
+    def open_over(self, tenant: str, policy: str, jobs: Sequence[str]) -> set[str]:
+        """Return the ids of the deviations that are not fixed, and whose path leads over one of some jobs."""
+        found: set[str] = set()
+        for job in jobs:
+            rows = self._database.ask(
+                "SELECT p.id FROM policy_passage p JOIN policy_deviation d ON d.tenant = p.tenant AND d.policy = p.policy AND d.id = p.id"
+                " WHERE p.tenant = :tenant AND p.policy = :policy AND p.job = :job AND d.fixed IS NULL",
+                tenant=tenant, policy=policy, job=job,
+            )  # fmt: skip
+            found.update(str(row[0]) for row in rows)
+        return found
+
+    def accept(self, tenant: str, identifier: str, reason: str, by: str, until: float) -> Filed:
+        """Accept an open deviation for some time.
+
+        Raises:
+            NotFoundError: there is no such deviation, or it is fixed.
+        """
+        with self._database.transaction() as connection:
+            _lock(connection, tenant)
+            rows = connection.run(
+                "UPDATE policy_deviation SET reason = :reason, accepted_by = :by, accepted_until = :until"
+                f" WHERE tenant = :tenant AND id = :id AND fixed IS NULL RETURNING {_COLUMNS}",
+                reason=reason, by=by, until=until, tenant=tenant, id=identifier,
+            )  # fmt: skip
+            now = connection.now()
+        if not rows:
+            raise NotFoundError(f"There is no open deviation {identifier!r}.", hint="`headwater policy report` lists them.")
+        return _filed(rows[0], now)
+
+
+def _lock(connection: Connection, tenant: str) -> None:
+    """Take the lock of a tenant, so that its writers run one after the other."""
+    connection.run("INSERT INTO policy_lock VALUES (:tenant, 0) ON CONFLICT (tenant) DO NOTHING", tenant=tenant)
+    connection.run("UPDATE policy_lock SET number = number WHERE tenant = :tenant", tenant=tenant)
+
+
+def _put(connection: Connection, tenant: str, policy: str, deviation: Deviation, now: float) -> None:
+    details = {
+        "rule": deviation.rule, "owner": deviation.owner, "source": deviation.source, "target": deviation.target,
+        "message": deviation.message, "path": list(deviation.path), "since": deviation.since, "certain": deviation.certain,
+        "severity": deviation.severity.value,
+    }  # fmt: skip
+    connection.run(
+        "INSERT INTO policy_deviation (tenant, policy, id, details, severity, opened, seen)"
+        " VALUES (:tenant, :policy, :id, :details, :severity, :now, :now)"
+        " ON CONFLICT (tenant, policy, id) DO UPDATE SET details = excluded.details, severity = excluded.severity, seen = excluded.seen,"
+        " opened = CASE WHEN policy_deviation.fixed IS NULL THEN policy_deviation.opened ELSE excluded.opened END,"
+        " reason = CASE WHEN policy_deviation.fixed IS NULL THEN policy_deviation.reason END,"
+        " accepted_by = CASE WHEN policy_deviation.fixed IS NULL THEN policy_deviation.accepted_by END,"
+        " accepted_until = CASE WHEN policy_deviation.fixed IS NULL THEN policy_deviation.accepted_until END, fixed = NULL",
+        tenant=tenant, policy=policy, id=deviation.id, details=json.dumps(details), severity=deviation.severity.value, now=now,
+    )  # fmt: skip
+    key = {"tenant": tenant, "policy": policy, "id": deviation.id}
+    connection.run("DELETE FROM policy_passage WHERE tenant = :tenant AND policy = :policy AND id = :id", **key)
+    for job in {each for each in deviation.path if each.startswith(f"{NodeKind.JOB}:")}:
+        connection.run("INSERT INTO policy_passage VALUES (:tenant, :job, :policy, :id)", job=job, **key)
+
+
+def _filed(row: Row, now: float) -> Filed:
+    policy, text, opened, seen, fixed, reason, accepted_by, accepted_until = row
+    stated: dict[str, Any] = json.loads(text)
+    deviation = Deviation(**{**stated, "severity": Severity(stated["severity"]), "path": tuple(stated["path"])})
+    is_accepted = accepted_until is not None and accepted_until > now
+    state = FiledState.FIXED if fixed is not None else FiledState.ACCEPTED if is_accepted else FiledState.OPEN
+    return Filed(policy, deviation, state, opened, seen, fixed, reason, accepted_by, accepted_until)
