@@ -37,9 +37,7 @@ _ON_THE_HOME = "Ask a running service, or use: headwater admin keys"
 
 
 @strawberry.type
-class Mutation(
-    ReplayMutation, TriggerMutation, WorkflowMutation, VersionMutation, DescriptionMutation, SavedViewMutation, PolicyMutation
-):
+class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation, VersionMutation, DescriptionMutation, SavedViewMutation, PolicyMutation):
     @mutation(
         "Find which records a dataset was made of: run its registered program again with record capture, beside the real data.",
         scope=Scope.REPLAY,

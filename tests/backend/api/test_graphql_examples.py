@@ -36,6 +36,8 @@ _UNANSWERED = {
     "testTrigger": {"NotFoundError"},
     "diff": {"NotFoundError", "UnsupportedError"},
     "runWorkflow": {"NotFoundError"},
+    "acceptDeviation": {"NotFoundError"},
+    "removePolicy": {"NotFoundError"},
     "enrolDataset": {"UnsupportedError"},
     "collectBlocks": {"UnsupportedError"},
     "compactBlocks": {"UnsupportedError"},
