@@ -15,6 +15,7 @@ from headwater.errors import UnsupportedError
 from headwater.paths import path_of_pattern, pattern_of_path, split_path
 
 _PATTERN = re.compile(r"[*?\[{\\]")
+_MARKS = ("_SUCCESS", "_delta_log", "metadata/version-hint.text")
 _STORES = {
     "s3": "s3",
     "s3a": "s3",
@@ -106,10 +107,10 @@ class ShadowPaths:
 
     @staticmethod
     def _is_dataset(folder: Path) -> bool:
-        """Return whether a folder is in a dataset. Spark's committers leave `_SUCCESS` in the folder of a dataset."""
+        """Return whether a folder is in a dataset. Spark's committers leave `_SUCCESS` in it, and tables have a folder for their log."""
         if folder.is_file():
             return True
-        return any((place / "_SUCCESS").exists() for place in (folder, *folder.parents))
+        return any((place / name).exists() for place in (folder, *folder.parents) for name in _MARKS)
 
 
 def _is_pattern(path: str) -> bool:

@@ -146,6 +146,8 @@ async def _act_on(home: Path | None, action: str, identifier: str, keep: float) 
         made = await replays.commit(DEFAULT_TENANT, identifier, keep_days=keep, by=machine_user())
         for one in made.folders:
             note(f"{one.place} now holds the result of the replay. Its old data is in {one.old} until {made.kept_until}.")
+            for sentence in one.notes:
+                note(sentence)
         if made.folders:
             note(f"`headwater replay undo {identifier}` puts the old data back.")
         else:

@@ -39,7 +39,7 @@ def read_deleted_rows(look: Look, table: str, vector: Mapping[str, Any]) -> Long
         if kind == "i":
             data = decode_z85(text)[: int(vector["sizeInBytes"])]
         else:
-            data = read_vector(bytes(look.file(_locate_file(table, kind, text))[1].content()), int(vector.get("offset") or 0))
+            data = read_vector(bytes(look.file(locate_vector(table, kind, text))[1].content()), int(vector.get("offset") or 0))
         rows = decode_numbers(data)
     except (ValueError, KeyError, IndexError, struct.error) as error:
         raise UnsupportedError(f"A deletion vector of {table} cannot be read: {error}.") from None
@@ -48,7 +48,7 @@ def read_deleted_rows(look: Look, table: str, vector: Mapping[str, Any]) -> Long
     return rows
 
 
-def _locate_file(table: str, kind: object, text: str) -> str:
+def locate_vector(table: str, kind: object, text: str) -> str:
     if kind == "p":
         return uri_of(unquote(text))  # the log stores a URI
     if kind != "u":

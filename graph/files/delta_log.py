@@ -36,8 +36,26 @@ class DataFile:
     vector: Mapping[str, Any] | None = None  # describes the deleted rows
 
 
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """The state of a Delta table at a version. `entries` are the actions `add` of its files."""
+
+    version: int
+    protocol: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+    entries: list[Mapping[str, Any]]
+
+
 def list_table_files(look: Look, table: str, version: int | None = None) -> list[DataFile] | None:
-    """Return the files of a Delta table, by path, now or at a version. None if there is no table.
+    """Return the files of a Delta table, by path, now or at a version. None if there is no table. Raises like `read_table_state`."""
+    state = read_table_state(look, table, version)
+    if state is None:
+        return None
+    return sorted((_make_data_file(table, entry) for entry in state.entries), key=lambda file: file.block)
+
+
+def read_table_state(look: Look, table: str, version: int | None = None) -> TableState | None:
+    """Return the state of a Delta table, now or at a version. None if there is no table.
 
     Raises:
         UnsupportedError: the log is incomplete or of an unknown kind, or may not be read.
@@ -55,12 +73,19 @@ def list_table_files(look: Look, table: str, version: int | None = None) -> list
         raise UnsupportedError(f"The log of {table} is not whole: the commit of version {missing_versions[0]} is not there.")
     files: dict[tuple[str, str], Mapping[str, Any]] = {}
     protocol: Mapping[str, Any] = {}
+    metadata: Mapping[str, Any] = {}
     for action in _read_all_actions(look, table, parts, [commits[number] for number in later_versions]):
         protocol = action.get("protocol") or protocol
+        metadata = action.get("metaData") or metadata
         if action.get("add") or action.get("remove"):
             _apply_action(action, files)
     check_protocol(table, [protocol])
-    return sorted((_make_data_file(table, entry) for entry in files.values()), key=lambda file: file.block)
+    return TableState(last_version, protocol, metadata, list(files.values()))
+
+
+def read_commit(look: Look, table: str, version: int) -> list[Mapping[str, Any]]:
+    """Return the actions of a version's commit."""
+    return _read_actions(look, f"{table}/_delta_log/{version:020}.json")
 
 
 def find_version(look: Look, table: str, *, name: str | None = None, latest_instant: int | None = None) -> tuple[int, int] | None:

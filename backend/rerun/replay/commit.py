@@ -24,6 +24,7 @@ from headwater.backend.rerun.replay.kinds.kind import place_of
 from headwater.backend.rerun.replay.model import Commit, CommitState, CommittedFolder, FileStates, Replay, ReplayState
 from headwater.backend.rerun.replay.output_places import OutputPlaces
 from headwater.backend.rerun.replay.replayed_places import places_written
+from headwater.backend.rerun.replay.shadow_tables.bases import refuse_later_writes
 from headwater.errors import HeadwaterError, NotFoundError, SourceChangedError, UnsupportedError
 from headwater.graph.records import DataRoots
 from headwater.graph.records.atomic_files import write_durably
@@ -137,6 +138,7 @@ def check_places(replay: Replay, sources: DataRoots = ANYWHERE) -> None:
     places = OutputPlaces(sources)
     for dataset in replay.outputs or [replay.output]:
         places.check(dataset)
+        refuse_later_writes(replay, dataset)
     if replay.within:
         raise UnsupportedError(f"The replay is of {replay.within} of {replay.output} only.", hint="A commit replaces whole datasets.")
 
@@ -153,6 +155,7 @@ def _check(replay: Replay, datasets: Sequence[str], places: OutputPlaces) -> Non
         shadow = ShadowPaths(replay.shadow).folder(place_of(dataset))
         if replay.within or places_written(dataset, shadow, "") != [""]:
             raise UnsupportedError(f"The replay wrote only a part of {dataset}.", hint="A commit replaces whole datasets.")
+        refuse_later_writes(replay, dataset)
     for outer, inner in permutations(datasets, 2):
         if PurePosixPath(place_of(outer)) in PurePosixPath(place_of(inner)).parents:
             raise UnsupportedError(f"{inner} is in the folder of {outer}, so they cannot be replaced together.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,16 +17,17 @@ import duckdb
 import pyarrow as pa
 
 from headwater.backend.rerun.replay.model import Difference, ShownRow
-from headwater.backend.rerun.replay.output_files import list_output_files
+from headwater.backend.rerun.replay.output_files import OutputFile, list_output_files
 from headwater.backend.rerun.replay.output_rows import LineForm, find_line_form, relation
+from headwater.backend.rerun.replay.table_files import list_table_files
 from headwater.errors import UnsupportedError
 from headwater.graph.duck.sql import literal, quoted
-from headwater.graph.records import DataRoots, uri_of
+from headwater.graph.records import DataRoots, Look, uri_of
 
 
 def compare(
     dataset: str,
-    before: Path,
+    before: Path | str,
     after: Path,
     *,
     sources: DataRoots,
@@ -34,7 +36,9 @@ def compare(
     options: Mapping[str, str] | None = None,
     limit: int = 100,
 ) -> tuple[list[Difference], int]:
-    """Return at most `limit` differences between two folders, and the number of all. Files of `before` must be below the data roots.
+    """Return at most `limit` differences between two datasets, and the number of all. Files of `before` must be below the data roots.
+
+    Both are folders, files or tables. `before` may be a table in remote storage, and `after` a shadow table, which has files of `before`.
 
     The comparison is limited to the `places` in both folders. `chosen` are 0-based rows by the path of a file below `before`. Each chosen
     row must be in `after`, and other rows of `after` are ignored. `options` are Spark's options for writing CSV, if they are known.
@@ -42,12 +46,17 @@ def compare(
     Raises:
         UnsupportedError: the format of the dataset cannot be compared, or a file is damaged or must not be read.
     """
-    looks = [sources.look(), DataRoots.of([after]).look()]  # they hold the files open that the views name
-    files = [list_output_files(folder, look, places) for folder, look in zip((before, after), looks, strict=True)]
+    local_roots = [after] if isinstance(before, str) else [after, sources.look().path(str(before))]
+    looks = [sources.look(), DataRoots.of(local_roots, remote=sources.remote).look()]  # they hold the files open that the views name
+    files = [_list_files(folder, look, places) for folder, look in zip((before, after), looks, strict=True)]
+    if not any(files):
+        return [], 0
     with _database(before) as database:
         form = find_line_form(list(zip(files, looks, strict=True)), options)
-        database.execute(f"CREATE VIEW was_read AS SELECT * FROM {relation(database, files[0], looks[0], form, chosen)}")
-        database.execute(f"CREATE VIEW now_read AS SELECT * FROM {relation(database, files[1], looks[1], form)}")
+        views = {"was_read": (files[0], looks[0], chosen), "now_read": (files[1], looks[1], None)}
+        for name, (listed, look, rows) in sorted(views.items(), key=lambda view: not view[1][0]):  # an empty table has the other's columns
+            rows_read = relation(database, listed, look, form, rows) if listed else f"(FROM {(views.keys() - {name}).pop()} LIMIT 0)"
+            database.execute(f"CREATE VIEW {name} AS SELECT * FROM {rows_read}")
         _align(database)
         gone, gone_count = _rows(database, "was", "now", limit, form)
         come, come_count = _rows(database, "now", "was", limit, form) if chosen is None or gone else ([], 0)
@@ -67,20 +76,27 @@ def first_rows(folder: Path, sources: DataRoots, limit: int) -> list[ShownRow]:
     """
     look = sources.look()
     shown: list[ShownRow] = []
-    files = list_output_files(folder, look, ("",))
+    files = _list_files(folder, look, ("",))
     with _database(folder) as database:
         form = find_line_form([(files, look)], None)
         for file in files:
             if len(shown) >= limit:
                 break
             rows = _fetch(database, relation(database, [file], look, form), limit - len(shown))
-            shown += [ShownRow(file=uri_of(str(file.path)), row=number, values=form.show(row)) for number, row in enumerate(rows)]
+            deleted, uri = frozenset(file.deleted), uri_of(file.path)
+            numbers = (number for number in count() if number not in deleted)
+            shown += [ShownRow(file=uri, row=next(numbers), values=form.show(row)) for row in rows]
     look.check()
     return shown
 
 
+def _list_files(place: Path | str, look: Look, places: Sequence[str]) -> list[OutputFile]:
+    files = list_table_files(str(place), look)
+    return list_output_files(Path(place), look, places) if files is None else files
+
+
 @contextmanager
-def _database(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def _database(folder: Path | str) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database that spills to a temporary folder. Errors of readers name the folder."""
     with TemporaryDirectory(prefix="headwater-compare-") as spill, duckdb.connect() as database:
         database.execute("SET enable_progress_bar = false")  # a command would print the progress bar into its answer

@@ -45,12 +45,27 @@ class Limits(BaseModel):
     disk_bytes: int | None = None
 
 
+class TableBase(BaseModel):
+    """The version that a table had before the run that is repeated: a version of Delta, a snapshot of Iceberg. None: it was no table.
+
+    `later` names versions that another program wrote after the run.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    dataset: str
+    kind: str
+    version: int | None
+    later: str = ""
+
+
 class Step(BaseModel):
-    """A program to run again. `job` is the id of its pipeline."""
+    """A program to run again. `job` is the id of its pipeline. `tables` are the tables that it writes."""
 
     job: str
     reads: Sequence[str] = ()
     writes: Sequence[str] = ()
+    tables: Sequence[TableBase] = ()
     invocation: Invocation
     state: ReplayState = ReplayState.QUEUED
     seconds: float | None = None

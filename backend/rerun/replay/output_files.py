@@ -14,7 +14,7 @@ from headwater.graph.duck.sql import literal, quoted
 from headwater.graph.files.compression import is_packed
 from headwater.graph.records import Look
 
-_NULL = "__HIVE_DEFAULT_PARTITION__"
+NULL = "__HIVE_DEFAULT_PARTITION__"
 _KINDS = {"DATE": re.compile(r"\d{4}-\d{2}-\d{2}"), "BIGINT": re.compile(r"-?\d{1,18}")}
 
 
@@ -35,17 +35,22 @@ _CONTENTS = {
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """A data file. `inner` is its path in the dataset, empty if the dataset is a file. `partitions` are names and texts of its folders."""
+    """A data file. `inner` is its path in the dataset, empty if the dataset is a file. `partitions` are names and texts of its folders.
 
-    path: Path
+    Of a table's file, `deleted` are the deleted rows, by index, and `names` are the table's names of columns by their names in the file.
+    """
+
+    path: str
     inner: str
     content: Content
     partitions: tuple[tuple[str, str], ...]
+    deleted: tuple[int, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_packed(self) -> bool:
         """Whether the file is compressed as a whole."""
-        return is_packed(self.path.name)
+        return is_packed(self.path.rpartition("/")[2])
 
 
 def list_output_files(folder: Path, look: Look, places: Sequence[str]) -> list[OutputFile]:
@@ -86,13 +91,13 @@ def _describe(path: Path, folder: Path, inner: str) -> OutputFile:
     if suffix not in _CONTENTS:
         raise UnsupportedError(f"{path} is no Parquet, ORC, CSV, JSON or text file, so {folder} cannot be compared.")
     named = [part.partition("=") for part in path.relative_to(folder).parts[:-1] if "=" in part]
-    return OutputFile(path, inner, _CONTENTS[suffix], tuple((unquote(name), unquote(value)) for name, _, value in named))
+    return OutputFile(str(path), inner, _CONTENTS[suffix], tuple((unquote(name), unquote(value)) for name, _, value in named))
 
 
 def _kind(values: Sequence[str]) -> str:
-    known = [value for value in values if value != _NULL]
+    known = [value for value in values if value != NULL]
     return next((kind for kind, form in _KINDS.items() if known and all(map(form.fullmatch, known))), "VARCHAR")
 
 
 def _constant(value: str, kind: str) -> str:
-    return f"NULL::{kind}" if value == _NULL else f"CAST({literal(value)} AS {kind})"
+    return f"NULL::{kind}" if value == NULL else f"CAST({literal(value)} AS {kind})"

@@ -113,23 +113,39 @@ def relation(
     groups: dict[tuple[object, ...], list[OutputFile]] = {}
     for file in files:
         if chosen is None or file.inner in chosen:
-            is_alone = chosen is not None or file.content not in _SCANS or (file.content is Content.JSON and file.is_packed)
+            is_alone = (
+                chosen is not None
+                or file.deleted
+                or file.names
+                or file.content not in _SCANS
+                or (file.content is Content.JSON and file.is_packed)
+            )
             groups.setdefault((columns[file], file.content, file.inner if is_alone else ""), []).append(file)
     queries = []
     for group in groups.values():
         rows = _scan(database, group, look, form)
+        conditions = []
         if chosen is not None:
-            wanted = ", ".join(f"{row:d}" for row in chosen[group[0].inner])
+            conditions.append(f"IN ({', '.join(f'{row:d}' for row in chosen[group[0].inner])})")
+        if group[0].deleted:
+            deleted = f"deleted_{next(_table_numbers)}"
+            database.register("batch", pa.table({"row": pa.array(group[0].deleted, pa.int64())}))
+            database.execute(f"CREATE TEMP TABLE {deleted} AS SELECT * FROM batch")
+            database.unregister("batch")
+            conditions.append(f"NOT IN (SELECT row FROM {deleted})")
+        if conditions:
             numbered = f"SELECT *, row_number() OVER () - 1 AS {quoted(_NUMBER)} FROM {rows}"
-            rows = f"(SELECT * EXCLUDE ({quoted(_NUMBER)}) FROM ({numbered}) WHERE {quoted(_NUMBER)} IN ({wanted}))"
-        queries.append(f"SELECT *{columns[group[0]]} FROM {rows}")
+            condition = " AND ".join(f"{quoted(_NUMBER)} {each}" for each in conditions)
+            rows = f"(SELECT * EXCLUDE ({quoted(_NUMBER)}) FROM ({numbered}) WHERE {condition})"
+        names = ", ".join(f"{quoted(stored)} AS {quoted(name)}" for stored, name in group[0].names)
+        queries.append(f"SELECT *{f' RENAME ({names})' if names else ''}{columns[group[0]]} FROM {rows}")
     return f"({' UNION ALL BY NAME '.join(queries)})"
 
 
 def _scan(database: duckdb.DuckDBPyConnection, files: Sequence[OutputFile], look: Look, form: LineForm) -> str:
     kind = files[0].content
     if kind in _SCANS and not (kind is Content.JSON and files[0].is_packed):
-        listed = ", ".join(literal(look.file(str(file.path))[1].scan) for file in files)
+        listed = ", ".join(literal(look.file(file.path)[1].scan) for file in files)
         return _SCANS[kind].format(files=f"[{listed}]")
     table = f"rows_{next(_table_numbers)}"
     for number, batch in enumerate(_batches(files[0], look, form)):
@@ -140,7 +156,7 @@ def _scan(database: duckdb.DuckDBPyConnection, files: Sequence[OutputFile], look
 
 
 def _batches(file: OutputFile, look: Look, form: LineForm) -> Iterator[pa.Table]:
-    stored = look.file(str(file.path))[1]
+    stored = look.file(file.path)[1]
     if file.content is Content.ORC:
         yield orc.ORCFile(pa.BufferReader(pa.py_buffer(stored.content()))).read()
         return
@@ -164,7 +180,7 @@ def _batches(file: OutputFile, look: Look, form: LineForm) -> Iterator[pa.Table]
 def _lines(file: OutputFile, look: Look, has_header: bool) -> Lines | MarkedLines:
     is_csv = file.content is Content.CSV
     rules = LineRules(blank=not is_csv, header=has_header and is_csv)
-    return find_lines(unpack_file(look.file(str(file.path))[1]), rules)
+    return find_lines(unpack_file(look.file(file.path)[1]), rules)
 
 
 def _first_line(file: OutputFile, look: Look) -> bytes:

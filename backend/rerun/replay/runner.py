@@ -37,12 +37,14 @@ def run_steps(
     changed: Callable[[Replay], None],
     *,
     pause: Callable[[Step, Step | None, StopReason], None] = lambda *_: None,
+    prepare: Callable[[Step], None] = lambda _: None,
     runners: Runners | None = None,
 ) -> None:
     """Run all steps of a replay. `changed` is called after each change of state.
 
     `runners` are the runners of the home. Without them, the programs run on this machine.
     `pause` is called before each step, with the step, the previous step, and a function that returns the reason to stop the replay.
+    `prepare` is called after it, right before the program starts.
 
     Raises:
         ReplayFailedError: a program failed. Later steps are not run.
@@ -54,6 +56,7 @@ def run_steps(
     for number, step in enumerate(replay.steps, start=1):
         check(step.invocation)
         pause(step, replay.steps[number - 2] if number > 1 else None, stop)
+        prepare(step)
         order = folder / f"order-{number}.json"
         ReplayOrder(
             replay=replay.id, shadow=replay.shadow, exclude=replay.exclude, script_sha256=step.invocation.script_sha256,

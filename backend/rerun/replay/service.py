@@ -34,6 +34,8 @@ from headwater.backend.rerun.replay.replay_settings import ReplaySettings
 from headwater.backend.rerun.replay.replayed_places import place_named
 from headwater.backend.rerun.replay.results import add_result
 from headwater.backend.rerun.replay.runner import CANCEL, run_steps
+from headwater.backend.rerun.replay.shadow_tables.bases import find_bases
+from headwater.backend.rerun.replay.shadow_tables.laying import lay_shadow_tables
 from headwater.backend.rerun.replay.stops import Answer, give_answer, wait_at_stop
 from headwater.backend.rerun.runners import Runners
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError, UnsupportedError
@@ -116,7 +118,7 @@ class Replays:
         sources = Sources(tenant, self._graph, self._sources, self._trace)
         work = await known.plan(request, sources)
         check_readable(work.output, self._sources)
-        steps = [self._step(work, application) for application in work.start.applications]
+        steps = [await self._step(work, application, sources) for application in work.start.applications]
         states = await asyncio.to_thread(file_states, {**work.exclude, **work.keep, **work.edits}, self._sources)
         await check_read_by_latest_runs(work, states, sources)
         outputs = list(work.outputs or [work.output]) if is_kept or commits else []
@@ -142,12 +144,13 @@ class Replays:
         replay = await self.plan_kind(tenant, kind=kind, request=request, is_kept=False, commits=commits)
         return await asyncio.to_thread(summarize, replay, await self.list(tenant, 100), self._sources, self._folder)
 
-    def _step(self, work: Work, application: str) -> Step:
+    async def _step(self, work: Work, application: str, sources: Sources) -> Step:
         script = work.script if application == work.edited else None
         return Step(
             job=work.upstream.names.get(application, application),
             reads=work.upstream.reads(application),
             writes=work.upstream.writes(application),
+            tables=await find_bases(work.upstream, application, sources),
             invocation=work.upstream.invocation(application, self._registry, script),
         )
 
@@ -181,11 +184,19 @@ class Replays:
 
     def _run_steps(self, replay: Replay, changed: Callable[[Replay], None]) -> None:
         folder, runners = self._folder / replay.id, Runners.of_home(self._folder.parent)
+        prepare = partial(lay_shadow_tables, shadow=replay.shadow, sources=self._sources)
         if replay.kind == "step":
             wait = partial(wait_at_stop, replay, folder=folder, sources=self._sources, changed=changed)
-            run_steps(replay, folder, changed, pause=lambda step, finished, stop: wait(step, finished, stop=stop), runners=runners)
+            run_steps(
+                replay,
+                folder,
+                changed,
+                pause=lambda step, finished, stop: wait(step, finished, stop=stop),
+                prepare=prepare,
+                runners=runners,
+            )
         else:
-            run_steps(replay, folder, changed, runners=runners)
+            run_steps(replay, folder, changed, prepare=prepare, runners=runners)
 
     async def get(self, tenant: str, identifier: str) -> Replay | None:
         """Return the current state of a replay, or None if the id is unknown.

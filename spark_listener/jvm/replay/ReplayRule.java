@@ -85,17 +85,22 @@ public final class ReplayRule extends Rule<LogicalPlan> {
     }
 
     private void checkWrite(LogicalPlan plan) {
+        Path table = plan instanceof Command ? ShadowWrites.placeOf(plan) : null;
         if (plan instanceof InsertIntoHadoopFsRelationCommand insert) {
             Path output = insert.outputPath();
             String path = output.toUri().getPath();
             String scheme = output.toUri().getScheme();
-            boolean local = scheme == null || scheme.equals("file");
+            boolean isLocal = scheme == null || scheme.equals("file");
             boolean isPartial = partials != null && partials.isRunning() && partials.has(path);
-            if (!local || !(isPartial || path.startsWith(shadow + "/"))) {
+            if (!isLocal || !(isPartial || path.startsWith(shadow + "/"))) {
                 throw new IllegalStateException("Replay refuses to write to " + output + ", which is outside its shadow folder " + shadow + ".");
             }
             if (!isPartial) {
                 noteForm(path, insert);
+            }
+        } else if (table != null) {
+            if (!isInShadow(table)) {
+                throw new IllegalStateException("Replay refuses to write to the table " + table + ", which is outside its shadow folder " + shadow + ".");
             }
         } else if (plan instanceof Command && !HARMLESS.matcher(plan.getClass().getSimpleName()).matches()) {
             throw new IllegalStateException("Replay cannot lead " + plan.nodeName() + " to a shadow folder; it covers programs that write files to paths.");
@@ -105,14 +110,23 @@ public final class ReplayRule extends Rule<LogicalPlan> {
         }
     }
 
+    private boolean isInShadow(Path place) {
+        String scheme = place.toUri().getScheme();
+        return (scheme == null || scheme.equals("file")) && place.toUri().normalize().getPath().startsWith(shadow + "/");
+    }
+
     /** A relation that this replay wrote again must be read from its shadow, by whatever way the program names it. */
     private void checkRead(HadoopFsRelation relation) {
         for (Path root : Scala.list(relation.location().rootPaths())) {
             String path = shadowed(root);
-            if (!path.startsWith(shadow + "/") && new java.io.File(shadow + path, "_SUCCESS").exists()) {
+            if (!path.startsWith(shadow + "/") && (isWritten(path, "_SUCCESS") || isWritten(path, "_delta_log"))) {
                 throw new IllegalStateException("Replay would read " + root + " as it was, though it has written it again: read it by its path.");
             }
         }
+    }
+
+    private boolean isWritten(String path, String name) {
+        return new java.io.File(shadow + path, name).exists();
     }
 
     /**

@@ -12,9 +12,10 @@ from headwater.errors import HeadwaterError, UnsupportedError
 from headwater.graph.records import DataRoots
 
 KINDS = {
+    "delta": "delta_table:DeltaTables",
     "folder": "local_folder:LocalFolders",
 }  # by name, in the order in which they are tried
-_HINT = "These can be replaced: folders of files on a local file system. Other outputs can be replayed, and not committed."
+_HINT = "A commit replaces local folders of files, and tables of Delta. Other outputs can be replayed, and not committed."
 
 
 class OutputPlaces:
