@@ -7,7 +7,10 @@ again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from itertools import islice
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -17,6 +20,7 @@ from headwater.graph.storage.protocol import Stat, Store, unavailable
 from headwater.graph.storage.settings import RootSettings
 
 _PAGE = 1000
+_PART = 4 << 20  # bytes per call
 _T = TypeVar("_T")
 
 
@@ -65,6 +69,49 @@ class Hdfs(Store):
             raise unavailable(self._settings.url, f"of {length} bytes {len(content)} came", transient=True)
         return content
 
+    def is_folder(self, path: str) -> bool | None:
+        """Return whether a path is a folder. None if nothing is there."""
+        try:
+            return bool(self._in_time(lambda: self._client.get_file_info(f"/{path}")).isdir)
+        except FileNotFoundError:
+            return None
+
+    def make_folder(self, path: str, like: str) -> None:
+        """Make a folder with the permissions of the folder `like`."""
+        permission = self._in_time(lambda: self._client.get_file_info(f"/{like}").permission)
+        self._in_time(lambda: self._client.mkdirs(f"/{path}", create_parent=True))
+        self._in_time(lambda: self._client.set_permission(f"/{path}", permission))
+
+    def put(self, path: str, source: Path) -> None:
+        """Copy a local file to a new file, and make its folders."""
+        options = self._options(overwrite=True, create_parent=True)
+        writer = self._in_time(lambda: self._client.create(f"/{path}", options))
+        with source.open("rb") as file:
+            while part := file.read(_PART):
+                self._in_time(partial(writer.write, part))
+        self._in_time(writer.close)
+
+    def rename(self, path: str, target: str) -> bool:
+        """Rename a file or folder in one step. Return false if the target exists, or the path does not."""
+        if self.is_folder(target) is not None:
+            return False
+        try:
+            self._in_time(lambda: self._client.rename(f"/{path}", f"/{target}", overwrite=False))
+        except (FileNotFoundError, FileExistsError):
+            return False
+        return True
+
+    def delete(self, path: str) -> None:
+        """Delete a file or a folder with its files. A missing one is no error."""
+        with suppress(FileNotFoundError):
+            self._in_time(lambda: self._client.delete(f"/{path}", recursive=True))
+
+    @staticmethod
+    def _options(**options: bool) -> Any:
+        from hdfs_native import WriteOptions
+
+        return WriteOptions(**options)
+
     def _in_time(self, call: Callable[[], _T]) -> _T:
         """Return the result of a call within the root's seconds, because the client has no limit. A late thread ends with the process."""
         answers: SimpleQueue[tuple[_T | None, Exception | None]] = SimpleQueue()
@@ -81,7 +128,7 @@ class Hdfs(Store):
         except Empty:
             reason = f"its name node or a data node did not answer within {self._settings.seconds:g} s"
             raise unavailable(self._settings.url, reason, transient=True) from None
-        if isinstance(error, FileNotFoundError):
+        if isinstance(error, FileNotFoundError | FileExistsError):
             raise error
         if error is not None:
             is_denied = isinstance(error, PermissionError)

@@ -80,6 +80,13 @@ class Place:
         """Put a small object if the present object has the tag `tag` (None: if there is none). Return false if another was put."""
         return self._put(name, data, {"e_tag": tag} if tag is not None else "create")
 
+    def copy(self, name: str, target: str) -> None:
+        """Copy an object within the folder, in the store."""
+        try:
+            self._bucket.copy(self._at(name), self._at(target))
+        except SourceUnavailableError as error:
+            raise self._fault(name, error) from None
+
     def delete(self, name: str) -> None:
         """Delete an object. A missing object is no error."""
         try:

@@ -103,6 +103,11 @@ class Objects(Store):
             return False
         return True
 
+    def copy(self, path: str, target: str) -> None:
+        """Copy an object within the bucket. The store does it; nothing is transferred."""
+        with self._faults_but():
+            self._obstore.copy(self._store, path, target)
+
     def delete(self, path: str) -> None:
         """Delete an object. A missing object is no error."""
         with suppress(FileNotFoundError), self._faults_but(FileNotFoundError):

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from headwater.errors import ConfigurationError, MissingExtraError, SourceUnavailableError, UnsupportedError
 from headwater.graph.storage.addresses import Address, address_of
@@ -23,6 +23,7 @@ from headwater.graph.storage.settings import RootSettings
 from headwater.graph.storage.tables import RowRequest, StoredTable, TableRows
 
 if TYPE_CHECKING:
+    from headwater.graph.storage.hdfs import Hdfs
     from headwater.graph.storage.object_folder import Place
 
 _STORES = {
@@ -236,6 +237,18 @@ class Remote:
             return Place(self._roots[number], address.path)
         except MissingExtraError as error:
             raise ConfigurationError(error.message, hint=error.hint) from None
+
+    def hdfs(self, uri: str) -> Hdfs:
+        """Return the HDFS file system of a URI, for writing.
+
+        Raises:
+            UnsupportedError: the URI is below no root, or on another storage.
+            SourceUnavailableError: the name node does not answer.
+        """
+        address = self._allowed(uri)
+        if address.scheme != "hdfs":
+            raise UnsupportedError(f"{uri} is not on HDFS.")
+        return cast("Hdfs", self._store(self._number(address)))
 
     def _root(self, address: Address) -> int | None:
         return next((number for number, root in enumerate(self._roots) if root.covers(address)), None)

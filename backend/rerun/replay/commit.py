@@ -250,6 +250,8 @@ def _settle(folder: Path, places: OutputPlaces) -> Commit | None:
         return None
     before = made.model_dump_json()
     for one in made.folders:
+        if one.state is CommitState.PREPARED or (one.state is CommitState.DONE and made.is_undone):
+            places.of_output(one).finish(one)
         if one.state is CommitState.PREPARED and places.of_output(one).shows_new(one):
             one.state = CommitState.DONE
         elif one.state is CommitState.DONE and made.is_undone and not places.of_output(one).shows_new(one):  # killed after its exchange

@@ -13,9 +13,11 @@ from headwater.graph.records import DataRoots
 
 KINDS = {
     "delta": "delta_table:DeltaTables",
+    "objects": "object_folder:ObjectFolders",
+    "hdfs": "hdfs_folder:HdfsFolders",
     "folder": "local_folder:LocalFolders",
 }  # by name, in the order in which they are tried
-_HINT = "A commit replaces local folders of files, and tables of Delta. Other outputs can be replayed, and not committed."
+_HINT = "A commit replaces folders of files on local file systems, s3: and hdfs:, and tables of Delta. Others can be replayed only."
 
 
 class OutputPlaces:

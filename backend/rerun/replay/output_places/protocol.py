@@ -50,6 +50,13 @@ class OutputPlace(Protocol):
         """Whether readers find the new data (or the old data), and nobody wrote since."""
         ...
 
+    def finish(self, output: CommittedFolder) -> None:
+        """Revert an exchange that a crash interrupted, if an exchange has several steps. Readers then find the old data.
+
+        Raises:
+            SourceChangedError: another program wrote since. Nothing is changed.
+        """
+
     def exchange(self, output: CommittedFolder, *, new: bool) -> None:
         """Show the new data (or the old data again).
 
