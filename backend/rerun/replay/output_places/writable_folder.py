@@ -13,6 +13,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from headwater.backend.rerun.replay.output_places.protocol import refuse
+from headwater.errors import ConfigurationError
 from headwater.graph.records import DataRoots
 from headwater.graph.records.atomic_files import sync
 from headwater.graph.storage.addresses import address_of, is_remote
@@ -66,6 +67,25 @@ class LocalWritableFolder(WritableFolder):
             (self._folder / name).unlink(missing_ok=True)
 
 
+class ObjectFiles(WritableFolder):
+    """Objects below a prefix of S3. A conditional request creates an object, so a store without conditional writes cannot be used."""
+
+    def __init__(self, place: str, dataset: str, sources: DataRoots) -> None:
+        try:
+            self._place = sources.remote.folder(place)
+        except ConfigurationError as error:
+            raise refuse(dataset, error.message.rstrip("."), error.hint) from None
+
+    def put(self, name: str, source: Path) -> None:
+        self._place.put(name, source)
+
+    def create(self, name: str, data: bytes) -> bool:
+        return self._place.put_where(name, data, None)
+
+    def delete(self, names: Sequence[str]) -> None:
+        self._place.delete_all(list(names))
+
+
 def open_folder(place: str, dataset: str, sources: DataRoots) -> WritableFolder:
     """Return the folder of a dataset for writing. `place` is its path or URI.
 
@@ -76,7 +96,5 @@ def open_folder(place: str, dataset: str, sources: DataRoots) -> WritableFolder:
         return LocalWritableFolder(sources.look().path(place))
     scheme = address_of(place).scheme
     if scheme == "s3":
-        from headwater.backend.rerun.replay.output_places.object_files import ObjectFiles
-
         return ObjectFiles(place, dataset, sources)
     raise refuse(dataset, f"{scheme}: is not written here", "Tables can be replaced on local file systems and on s3:.")
