@@ -5,6 +5,7 @@ import { GraphQLError } from 'graphql';
 import { createSchema, createYoga } from 'graphql-yoga';
 import { find, recordOf, type TraceArguments, trace } from './answers.ts';
 import { DATASETS } from './datasets.ts';
+import { people } from './people.ts';
 import { replays } from './replays.ts';
 import { versionQuery } from './versions.ts';
 import { type ViewArguments, view, viewLink } from './view.ts';
@@ -344,8 +345,6 @@ interface FixtureOptions {
   work?: Work;
 }
 
-const NO_DESCRIPTIONS = { owners: [], stewards: [], tags: [], tagValues: [], terms: [], description: null };
-
 /** Answers GraphQL in the process or behind a server. */
 export function createFixture({ empty = false, large = false, scopes = ['read'], ...more }: FixtureOptions = {}) {
   const nodes = empty ? [] : NODES;
@@ -353,6 +352,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
   const work = more.work ?? { proceeds: true };
   const jobs = large ? traceJobs(work) : undefined;
   const replay = replays(empty, work);
+  const stated = people();
   const again = recaptures(scopes.includes('replay'), more.differs ?? false, work);
   return createYoga({
     logging: false,
@@ -388,6 +388,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
           ...replay.query,
           ...versionQuery,
           recaptures: () => again.list(),
+          ...stated.query,
           ...query,
           ...more.query,
         },
@@ -396,6 +397,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
           startRecapture: () => again.start(),
           startTrace: (_: unknown, asked: TraceArguments) => jobs?.start(asked),
           cancelTrace: (_: unknown, { id }: { id: string }) => jobs?.cancel(id) ?? null,
+          ...stated.mutation,
           ...mutation,
           ...more.mutation,
         },
@@ -404,7 +406,7 @@ export function createFixture({ empty = false, large = false, scopes = ['read'],
         Node: {
           // A test of one page gives its nodes these parts.
           containers: ({ id, containers }: WorldNode & { containers?: unknown[] }) => containers ?? ancestors(id),
-          descriptions: ({ descriptions }: { descriptions?: object }) => descriptions ?? NO_DESCRIPTIONS,
+          descriptions: stated.descriptionsOf,
           facts: ({ id, facts }: WorldNode & { facts?: object }) => facts ?? factsOf(id),
           unwritten: () => false,
           children: ({ id }: WorldNode, { kinds, first }: { kinds?: string[]; first: number }) => {

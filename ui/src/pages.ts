@@ -50,6 +50,13 @@ export const PAGES: readonly Page<PageProps>[] = [
     View: lazy(async () => ({ default: (await import('./components/Workflows/WorkflowsPage')).WorkflowsPage })),
   },
   {
+    name: 'glossary',
+    title: 'Glossary',
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/GlossaryPage/GlossaryPage')).GlossaryPage })),
+  },
+  {
     name: 'job',
     title: 'Job',
     isItem: true,

@@ -40,6 +40,24 @@ export type Decision =
   | 'FAILED'
   | 'REFUSED';
 
+/** What people state of a node: several owners, stewards, tags and terms, and one of each other aspect. */
+export type DescribedAspect =
+  | 'BROADER'
+  | 'DESCRIPTION'
+  | 'LEGAL_HOLD'
+  | 'OWNER'
+  | 'RETENTION'
+  | 'STEWARD'
+  | 'TAG'
+  | 'TERM';
+
+/** A statement about a node, or its removal. The removal of a single text needs no value. */
+export type DescriptionChange = {
+  aspect: DescribedAspect;
+  removed?: boolean;
+  value?: string;
+};
+
 /** UPSTREAM is where data came from, DOWNSTREAM where it went. */
 export type Direction =
   | 'BOTH'
@@ -295,7 +313,7 @@ export type StatedFactsQueryVariables = Exact<{
 }>;
 
 
-export type StatedFactsQuery = { node: { id: string, facts: { size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } | null, quality: { passed: number, failed: number } | null, inputs: Array<{ dataset: string, size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } }>, outputs: Array<{ dataset: string, size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } }>, error: { message: string, stackTrace: string | null, cut: boolean } | null, sourcePlace: { url: string | null, stated: string | null, repository: string | null, path: string | null, version: string | null, branch: string | null, tag: string | null } | null, sql: { query: string, dialect: string | null, cut: boolean } | null, source: { code: string, language: string | null, cut: boolean } | null }, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null } } | null };
+export type StatedFactsQuery = { node: { id: string, facts: { size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } | null, quality: { passed: number, failed: number } | null, inputs: Array<{ dataset: string, size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } }>, outputs: Array<{ dataset: string, size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } }>, error: { message: string, stackTrace: string | null, cut: boolean } | null, sourcePlace: { url: string | null, stated: string | null, repository: string | null, path: string | null, version: string | null, branch: string | null, tag: string | null } | null, sql: { query: string, dialect: string | null, cut: boolean } | null, source: { code: string, language: string | null, cut: boolean } | null }, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null, statements: Array<{ aspect: string, value: string, by: string | null, at: string | null, produced: boolean, removed: boolean, overruled: boolean }> } } | null };
 
 export type FailureFragment = { error: { message: string, stackTrace: string | null, cut: boolean } | null };
 
@@ -635,14 +653,69 @@ export type RunWorkflowMutationVariables = Exact<{
 
 export type RunWorkflowMutation = { runWorkflow: { name: string } };
 
-export type DescribedFragment = { descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null } };
+export type DescribedFragment = { descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null, statements: Array<{ aspect: string, value: string, by: string | null, at: string | null, produced: boolean, removed: boolean, overruled: boolean }> } };
+
+export type DescribeMutationVariables = Exact<{
+  node: string;
+  changes: Array<DescriptionChange> | DescriptionChange;
+}>;
+
+
+export type DescribeMutation = { describe: { owners: Array<string> } };
+
+export type GlossaryQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type GlossaryQuery = { glossary: { cut: boolean, terms: Array<{ id: string, name: string, broader: string | null, level: number, description: string | null, owners: Array<string> }> } };
+
+export type DescribedColumnsQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type DescribedColumnsQuery = { node: { id: string, children: { nodes: Array<{ id: string, name: string, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null, statements: Array<{ aspect: string, value: string, by: string | null, at: string | null, produced: boolean, removed: boolean, overruled: boolean }> } }> } } | null };
+
+export type SavedViewsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type SavedViewsQuery = { savedViews: Array<{ id: string, name: string, location: string, shared: boolean, mine: boolean, owner: string }> };
+
+export type SaveViewMutationVariables = Exact<{
+  name: string;
+  location: string;
+  shared: boolean;
+}>;
+
+
+export type SaveViewMutation = { saveView: { id: string, name: string } };
+
+export type ChangeViewMutationVariables = Exact<{
+  id: string;
+  name?: string | null | undefined;
+  shared?: boolean | null | undefined;
+}>;
+
+
+export type ChangeViewMutation = { changeView: { id: string } };
+
+export type RemoveViewMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RemoveViewMutation = { removeView: { id: string } };
+
+export type NotifyRulesQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type NotifyRulesQuery = { triggers: Array<{ id: string, name: string, state: TriggerState, reason: string | null, condition: string, owner: string, definition: unknown }>, notificationTargets: Array<{ name: string, kind: string }> };
 
 export type DatasetHeadQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type DatasetHeadQuery = { node: { id: string, properties: unknown, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null } } | null, versions: { nodes: Array<{ id: string, properties: unknown }> } };
+export type DatasetHeadQuery = { node: { id: string, properties: unknown, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null, statements: Array<{ aspect: string, value: string, by: string | null, at: string | null, produced: boolean, removed: boolean, overruled: boolean }> } } | null, versions: { nodes: Array<{ id: string, properties: unknown }> } };
 
 export type JobQueryVariables = Exact<{
   id: string;
@@ -650,7 +723,7 @@ export type JobQueryVariables = Exact<{
 }>;
 
 
-export type JobQuery = { node: { id: string, name: string, facts: { sourcePlace: { url: string | null, stated: string | null, repository: string | null, path: string | null, version: string | null, branch: string | null, tag: string | null } | null, sql: { query: string, dialect: string | null, cut: boolean } | null, source: { code: string, language: string | null, cut: boolean } | null }, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null } } | null, runs: { nodes: Array<{ id: string, properties: unknown, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null }> }, lineage: { edges: Array<{ src: string, dst: string, kind: EdgeKind, former: boolean }> } };
+export type JobQuery = { node: { id: string, name: string, facts: { sourcePlace: { url: string | null, stated: string | null, repository: string | null, path: string | null, version: string | null, branch: string | null, tag: string | null } | null, sql: { query: string, dialect: string | null, cut: boolean } | null, source: { code: string, language: string | null, cut: boolean } | null }, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null, statements: Array<{ aspect: string, value: string, by: string | null, at: string | null, produced: boolean, removed: boolean, overruled: boolean }> } } | null, runs: { nodes: Array<{ id: string, properties: unknown, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null }> }, lineage: { edges: Array<{ src: string, dst: string, kind: EdgeKind, former: boolean }> } };
 
 export type WritersQueryVariables = Exact<{
   id: string;
@@ -681,7 +754,7 @@ export type AboutQueryVariables = Exact<{
 }>;
 
 
-export type AboutQuery = { node: { id: string, properties: unknown, facts: { size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } | null, quality: { passed: number, failed: number } | null }, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null } } | null };
+export type AboutQuery = { node: { id: string, properties: unknown, facts: { size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } | null, quality: { passed: number, failed: number } | null }, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null, statements: Array<{ aspect: string, value: string, by: string | null, at: string | null, produced: boolean, removed: boolean, overruled: boolean }> } } | null };
 
 export type QualityQueryVariables = Exact<{
   node: string;
@@ -930,6 +1003,15 @@ export const DescribedFragmentDoc = new TypedDocumentString(`
     tagValues
     terms
     description
+    statements {
+      aspect
+      value
+      by
+      at
+      produced
+      removed
+      overruled
+    }
   }
 }
     `, {"fragmentName":"Described"}) as unknown as TypedDocumentString<DescribedFragment, unknown>;
@@ -1187,6 +1269,15 @@ fragment Described on Node {
     tagValues
     terms
     description
+    statements {
+      aspect
+      value
+      by
+      at
+      produced
+      removed
+      overruled
+    }
   }
 }`) as unknown as TypedDocumentString<StatedFactsQuery, StatedFactsQueryVariables>;
 export const RowsDocument = new TypedDocumentString(`
@@ -2002,6 +2093,111 @@ export const RunWorkflowDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<RunWorkflowMutation, RunWorkflowMutationVariables>;
+export const DescribeDocument = new TypedDocumentString(`
+    mutation Describe($node: ID!, $changes: [DescriptionChange!]!) {
+  describe(node: $node, changes: $changes) {
+    owners
+  }
+}
+    `) as unknown as TypedDocumentString<DescribeMutation, DescribeMutationVariables>;
+export const GlossaryDocument = new TypedDocumentString(`
+    query Glossary {
+  glossary {
+    terms {
+      id
+      name
+      broader
+      level
+      description
+      owners
+    }
+    cut
+  }
+}
+    `) as unknown as TypedDocumentString<GlossaryQuery, GlossaryQueryVariables>;
+export const DescribedColumnsDocument = new TypedDocumentString(`
+    query DescribedColumns($id: ID!) {
+  node(id: $id) {
+    id
+    children(kinds: [COLUMN], first: 500) {
+      nodes {
+        id
+        name
+        ...Described
+      }
+    }
+  }
+}
+    fragment Described on Node {
+  descriptions {
+    owners
+    stewards
+    tags
+    tagValues
+    terms
+    description
+    statements {
+      aspect
+      value
+      by
+      at
+      produced
+      removed
+      overruled
+    }
+  }
+}`) as unknown as TypedDocumentString<DescribedColumnsQuery, DescribedColumnsQueryVariables>;
+export const SavedViewsDocument = new TypedDocumentString(`
+    query SavedViews {
+  savedViews {
+    id
+    name
+    location
+    shared
+    mine
+    owner
+  }
+}
+    `) as unknown as TypedDocumentString<SavedViewsQuery, SavedViewsQueryVariables>;
+export const SaveViewDocument = new TypedDocumentString(`
+    mutation SaveView($name: String!, $location: String!, $shared: Boolean!) {
+  saveView(name: $name, location: $location, shared: $shared) {
+    id
+    name
+  }
+}
+    `) as unknown as TypedDocumentString<SaveViewMutation, SaveViewMutationVariables>;
+export const ChangeViewDocument = new TypedDocumentString(`
+    mutation ChangeView($id: ID!, $name: String, $shared: Boolean) {
+  changeView(id: $id, name: $name, shared: $shared) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<ChangeViewMutation, ChangeViewMutationVariables>;
+export const RemoveViewDocument = new TypedDocumentString(`
+    mutation RemoveView($id: ID!) {
+  removeView(id: $id) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<RemoveViewMutation, RemoveViewMutationVariables>;
+export const NotifyRulesDocument = new TypedDocumentString(`
+    query NotifyRules {
+  triggers {
+    id
+    name
+    state
+    reason
+    condition
+    owner
+    definition
+  }
+  notificationTargets {
+    name
+    kind
+  }
+}
+    `) as unknown as TypedDocumentString<NotifyRulesQuery, NotifyRulesQueryVariables>;
 export const DatasetHeadDocument = new TypedDocumentString(`
     query DatasetHead($id: ID!) {
   node(id: $id) {
@@ -2024,6 +2220,15 @@ export const DatasetHeadDocument = new TypedDocumentString(`
     tagValues
     terms
     description
+    statements {
+      aspect
+      value
+      by
+      at
+      produced
+      removed
+      overruled
+    }
   }
 }`) as unknown as TypedDocumentString<DatasetHeadQuery, DatasetHeadQueryVariables>;
 export const JobDocument = new TypedDocumentString(`
@@ -2092,6 +2297,15 @@ fragment Described on Node {
     tagValues
     terms
     description
+    statements {
+      aspect
+      value
+      by
+      at
+      produced
+      removed
+      overruled
+    }
   }
 }`) as unknown as TypedDocumentString<JobQuery, JobQueryVariables>;
 export const WritersDocument = new TypedDocumentString(`
@@ -2247,6 +2461,15 @@ fragment Described on Node {
     tagValues
     terms
     description
+    statements {
+      aspect
+      value
+      by
+      at
+      produced
+      removed
+      overruled
+    }
   }
 }`) as unknown as TypedDocumentString<AboutQuery, AboutQueryVariables>;
 export const QualityDocument = new TypedDocumentString(`

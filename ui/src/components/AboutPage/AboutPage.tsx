@@ -11,6 +11,7 @@ import { pathOf } from '../../graph/names';
 import { HOME } from '../../location/location';
 import type { DatasetPageProps } from '../../pages';
 import styles from '../../styles/sections.module.css';
+import { Authors } from '../DescriptionEditor/Authors';
 import { Descriptions } from '../Descriptions/Descriptions';
 import { Instant } from '../Instant/Instant';
 import { Link } from '../Link/Link';
@@ -40,6 +41,7 @@ export function AboutPage({ dataset }: DatasetPageProps) {
         ) : (
           <p className={styles.lead}>Nobody stated a description, an owner, a tag or a term.</p>
         )}
+        <Authors statements={node.descriptions.statements} />
       </section>
       <section className={styles.section} aria-labelledby="storage">
         <h2 id="storage">Storage</h2>

@@ -1,10 +1,17 @@
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { DescribedColumnsDocument, type DescribedFragment } from '../../api/generated/graphql';
+import { queryOf } from '../../api/query';
 import { columnsOf } from '../../facts/schema';
 import { columnId } from '../../graph/ids';
 import { useNode } from '../../hooks/useLineage';
 import type { DatasetPageProps } from '../../pages';
 import styles from '../../styles/sections.module.css';
+import { ActionLine } from '../ActionLine/ActionLine';
+import { Badge } from '../Badge/Badge';
 import { ColumnLineage } from '../DatasetDetails/DatasetDetails';
+import { Authors } from '../DescriptionEditor/Authors';
+import { DescriptionEditor } from '../DescriptionEditor/DescriptionEditor';
 import { ErrorNote } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { Table } from '../Table/Table';
@@ -13,6 +20,10 @@ import { Table } from '../Table/Table';
 export function ColumnsPage({ dataset }: DatasetPageProps) {
   const { data, error, isPending, refetch } = useNode(dataset);
   const [column, setColumn] = useState<string>();
+  const [details, setDetails] = useState<string>();
+  const described = useQuery(queryOf(DescribedColumnsDocument, { id: dataset })).data?.node?.children.nodes ?? [];
+  const nodes = new Map(described.map((node) => [node.name, node]));
+  const chosen = nodes.get(details ?? '');
   const columns = columnsOf(data?.properties);
   return (
     <div className={styles.tab}>
@@ -26,13 +37,26 @@ export function ColumnsPage({ dataset }: DatasetPageProps) {
         {columns.length > 0 && (
           <Table
             label="Columns in their order"
-            titles={['Column', 'Type', 'Description', 'Lineage']}
+            titles={['Column', 'Type', 'Description', 'Owners, tags and terms', 'Lineage']}
             rows={columns.map(({ name, type, description }) => ({
               key: name,
               cells: [
                 name,
                 <code key="type">{type}</code>,
-                description,
+                nodes.get(name)?.descriptions.description ?? description,
+                <span key="labels" className={styles.inline}>
+                  <Labels descriptions={nodes.get(name)?.descriptions} />
+                  {nodes.has(name) && (
+                    <button
+                      type="button"
+                      aria-expanded={details === name}
+                      aria-label={`${details === name ? 'Hide' : 'Show'} what describes ${name}`}
+                      onClick={() => setDetails(details === name ? undefined : name)}
+                    >
+                      {details === name ? 'Hide' : 'Details'}
+                    </button>
+                  )}
+                </span>,
                 <span key="lineage" className={styles.inline}>
                   <button
                     type="button"
@@ -48,6 +72,24 @@ export function ColumnsPage({ dataset }: DatasetPageProps) {
           />
         )}
       </section>
+      {chosen && (
+        <section className={styles.section} aria-labelledby="details">
+          <h2 id="details">What describes {chosen.name}</h2>
+          {chosen.descriptions.statements.length === 0 && (
+            <p className={styles.lead}>Nobody stated an owner, a tag or a term of this column.</p>
+          )}
+          <ActionLine>
+            <DescriptionEditor
+              key={chosen.id}
+              node={chosen.id}
+              name={`the column ${chosen.name}`}
+              descriptions={chosen.descriptions}
+              stale={[DescribedColumnsDocument]}
+            />
+          </ActionLine>
+          <Authors statements={chosen.descriptions.statements} />
+        </section>
+      )}
       {column !== undefined && (
         <section className={styles.section} aria-labelledby="column">
           <h2 id="column">Lineage of {column}</h2>
@@ -55,5 +97,23 @@ export function ColumnsPage({ dataset }: DatasetPageProps) {
         </section>
       )}
     </div>
+  );
+}
+
+function Labels({ descriptions }: { descriptions: DescribedFragment['descriptions'] | undefined }) {
+  if (!descriptions) return null;
+  const { owners, tags, terms } = descriptions;
+  return (
+    <>
+      {owners.length > 0 && <span>{owners.join(', ')}</span>}
+      {tags.map((tag) => (
+        <Badge key={`tag ${tag}`}>{tag}</Badge>
+      ))}
+      {terms.map((term) => (
+        <Badge key={`term ${term}`} tone="accent">
+          {term}
+        </Badge>
+      ))}
+    </>
   );
 }

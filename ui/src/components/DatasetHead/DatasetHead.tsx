@@ -1,11 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
-import { DatasetHeadDocument } from '../../api/generated/graphql';
+import { AboutDocument, DatasetHeadDocument } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
 import { sizesOf, versionsOf } from '../../facts/datasets';
 import { text } from '../../facts/read';
 import { bytesText } from '../../facts/size';
+import { titleOf } from '../../graph/names';
+import { ActionLine } from '../ActionLine/ActionLine';
+import { DescriptionEditor } from '../DescriptionEditor/DescriptionEditor';
 import { Descriptions } from '../Descriptions/Descriptions';
 import { Instant } from '../Instant/Instant';
+import { NotifyRules } from '../NotifyRules/NotifyRules';
 import styles from './DatasetHead.module.css';
 
 /** Below the name of a dataset: its last version, and what people and tools state of it. */
@@ -30,6 +34,15 @@ export function DatasetHead({ dataset }: { dataset: string }) {
         </p>
       )}
       <Descriptions descriptions={data.node.descriptions} />
+      <ActionLine>
+        <DescriptionEditor
+          node={dataset}
+          name={titleOf(dataset)}
+          descriptions={data.node.descriptions}
+          stale={[DatasetHeadDocument, AboutDocument]}
+        />
+        <NotifyRules subject={{ dataset }} name={titleOf(dataset)} />
+      </ActionLine>
     </>
   );
 }

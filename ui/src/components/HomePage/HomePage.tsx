@@ -8,6 +8,7 @@ import { EmptyState } from '../EmptyState/EmptyState';
 import { FacetBar } from '../FacetBar/FacetBar';
 import { Icon } from '../Icon/Icon';
 import { ErrorNote, Note } from '../Note/Note';
+import { SavedViews } from '../SavedViews/SavedViews';
 import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
 import { Skeleton } from '../Skeleton/Skeleton';
 import styles from './HomePage.module.css';
@@ -64,6 +65,7 @@ export function HomePage({ find }: HomePageProps) {
       <p className={styles.lead}>
         Open a dataset and click a value to see the records behind it, through all jobs between.
       </p>
+      <SavedViews />
       <div className={styles.tools}>
         <label className={styles.search}>
           <Icon name="search" />

@@ -8,13 +8,17 @@ import { jobTitle, titleOf } from '../../graph/names';
 import { HOME } from '../../location/location';
 import type { PageProps } from '../../pages';
 import styles from '../../styles/sections.module.css';
+import { ActionLine } from '../ActionLine/ActionLine';
 import { Badge } from '../Badge/Badge';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
 import { CodeSection } from '../CodeSection/CodeSection';
+import { Authors } from '../DescriptionEditor/Authors';
+import { DescriptionEditor } from '../DescriptionEditor/DescriptionEditor';
 import { Descriptions } from '../Descriptions/Descriptions';
 import { Durations } from '../Durations/Durations';
 import { Link } from '../Link/Link';
 import { ErrorNote, Note } from '../Note/Note';
+import { NotifyRules } from '../NotifyRules/NotifyRules';
 import { RunTable } from '../RunTable/RunTable';
 import { Skeleton } from '../Skeleton/Skeleton';
 
@@ -56,6 +60,16 @@ function Job({ node, runs, edges }: JobProps) {
   return (
     <>
       <Descriptions descriptions={node.descriptions} />
+      <ActionLine>
+        <DescriptionEditor
+          node={node.id}
+          name={jobTitle(node.name)}
+          descriptions={node.descriptions}
+          stale={[JobDocument]}
+        />
+        <NotifyRules subject={{ job: node.id }} name={jobTitle(node.name)} />
+      </ActionLine>
+      <Authors statements={node.descriptions.statements} />
       <section className={styles.section} aria-labelledby="runs">
         <h2 id="runs">Runs</h2>
         <Durations runs={sorted} />

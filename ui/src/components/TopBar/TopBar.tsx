@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { ServiceDocument } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
+import { useLocation } from '../../hooks/useLocation';
 import { useSession } from '../../hooks/useSession';
 import { type Theme, useTheme } from '../../hooks/useTheme';
 import { HOME } from '../../location/location';
@@ -8,6 +9,7 @@ import { isOpenTo, PAGES } from '../../pages';
 import { Badge } from '../Badge/Badge';
 import { Icon, type IconName } from '../Icon/Icon';
 import { Link } from '../Link/Link';
+import { SaveView } from '../SavedViews/SaveView';
 import { SearchBox } from '../SearchBox/SearchBox';
 import { SignOut } from '../SignOut/SignOut';
 import styles from './TopBar.module.css';
@@ -24,6 +26,7 @@ interface TopBarProps {
 export function TopBar({ search }: TopBarProps) {
   const [theme, nextTheme] = useTheme();
   const { scopes } = useSession();
+  const location = useLocation();
   return (
     <header className={styles.bar}>
       <Link to={HOME} className={styles.brand} aria-label="Headwater, all datasets">
@@ -38,6 +41,7 @@ export function TopBar({ search }: TopBarProps) {
             {title}
           </Link>
         ))}
+        {search && <SaveView location={location} />}
         <SignOut />
         <button
           type="button"
