@@ -29,6 +29,13 @@ export interface DatasetPageProps extends PageProps {
 
 export const PAGES: readonly Page<PageProps>[] = [
   {
+    name: 'map',
+    title: 'Map',
+    scopes: ['read'],
+    hint: 'Sign in, or open the page with the link of: headwater serve',
+    View: lazy(async () => ({ default: (await import('./components/LakeMap/LakeMapPage')).LakeMapPage })),
+  },
+  {
     name: 'replays',
     title: 'Replays',
     scopes: ['read'],

@@ -23,6 +23,8 @@ export interface Card {
   isFocus: boolean;
   /** Whether other cards are drawn inside. */
   isBox?: boolean;
+  /** Whether nothing can be drawn inside. */
+  isLeaf?: true;
   /** Id of the box around the card. */
   parent?: string;
   /** The sides on which the limit of the depth cut its links off. */

@@ -51,7 +51,16 @@ export interface Step {
   by: readonly string[];
 }
 
-const DATA: ReadonlySet<NodeKind> = new Set<NodeKind>(['PLATFORM', 'DATASET', 'VERSION', 'PARTITION', 'COLUMN']);
+const DATA: ReadonlySet<NodeKind> = new Set<NodeKind>([
+  'PLATFORM',
+  'DATASET',
+  'VERSION',
+  'PARTITION',
+  'COLUMN',
+  'OWNER',
+  'TAG',
+  'TERM',
+]);
 
 export function isData({ kind }: Pick<GraphNode, 'kind'>): boolean {
   return DATA.has(kind);

@@ -152,6 +152,10 @@ const FINER: Partial<Record<NodeKind, NodeKind>> = {
   JOB: 'RUN',
   RUN: 'STAGE',
   STAGE: 'TASK',
+  // On the map of the lake, they are groups of datasets.
+  OWNER: 'DATASET',
+  TAG: 'DATASET',
+  TERM: 'DATASET',
 };
 
 /** The level at which the content of a node is drawn inside it, undefined at the finest level. */

@@ -3,6 +3,7 @@
 import { type Depth, FIRST_CARDS, type Growth, MOST_CARDS, SIDES, type Side } from '../graph/neighbourhood';
 import { formatView, parseView, type ViewChoice } from '../graph/zoom';
 import type { SortOrder } from '../trace/sorting';
+import { formatMap, type MapState, parseMap } from './mapState';
 
 export type SemanticsChoice = 'witness' | 'influence';
 export type DirectionChoice = 'backward' | 'forward';
@@ -47,6 +48,8 @@ export interface Location {
   /** Number of cards to draw before any growth. The default is `FIRST_CARDS`. */
   cards?: number;
   graph?: GraphState;
+  /** The map of the whole lake, on its page. */
+  map?: MapState;
 }
 
 /** The state of the drawing that the reader changes without a new question. */
@@ -102,6 +105,7 @@ export function parseLocation(search: string): Location {
     steps: parseSteps(query),
     cards: parseCards(query),
     graph: parseGraph(query),
+    map: parseMap(query),
   });
 }
 
@@ -118,9 +122,15 @@ export function formatLocation(location: Location): string {
   if (tracedRecord(location)) formatTrace(location, query);
   else if (dataset) formatDataset(location, query);
   for (const { side, id } of grown ?? []) query.append('grown', `${side} ${id}`);
-  if (dataset) formatGraph(location, query);
+  formatDrawing(location, query);
   const search = query.toString();
   return search ? `?${search}` : '';
+}
+
+function formatDrawing(location: Location, query: URLSearchParams): void {
+  const isMap = location.page === 'map' && !location.dataset;
+  if (isMap && location.map) formatMap(location.map, query);
+  if (isMap || location.dataset) formatGraph(location, query);
 }
 
 function parseSort(query: URLSearchParams): SortOrder | undefined {

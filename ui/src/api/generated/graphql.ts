@@ -97,6 +97,14 @@ export type KeyState =
   | 'REVOKED'
   | 'VALID';
 
+/** The rule that divides a lake into groups: of jobs by PIPELINE (or system), of datasets by all others. A dataset can be in several groups of an owner, tag or term, or in none. */
+export type Lens =
+  | 'NAMESPACE'
+  | 'OWNER'
+  | 'PIPELINE'
+  | 'TAG'
+  | 'TERM';
+
 /** What a mask looks at. NAME and NAMESPACE take patterns with * and ?. */
 export type MaskBy =
   | 'KIND'
@@ -788,6 +796,44 @@ export type ViewDifferenceQueryVariables = Exact<{
 
 
 export type ViewDifferenceQuery = { viewDifference: { before: string, after: string, kept: number, notes: Array<string>, nodesAdded: Array<{ id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ id: string, kind: NodeKind, name: string }> }>, nodesRemoved: Array<{ id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ id: string, kind: NodeKind, name: string }> }>, edgesAdded: Array<{ src: string, dst: string }>, edgesRemoved: Array<{ src: string, dst: string }> } };
+
+export type LakeMapQueryVariables = Exact<{
+  lens: Lens;
+  first: number;
+  include: Array<string> | string;
+}>;
+
+
+export type LakeMapQuery = { lakeMap: { total: number, members: number, wide: number, groups: Array<{ members: number, toRest: number, fromRest: number, node: { id: string, kind: NodeKind, name: string } }>, flows: Array<{ src: string, dst: string, weight: number }> } };
+
+export type MapMembersQueryVariables = Exact<{
+  text: string;
+  kinds: Array<NodeKind> | NodeKind;
+  namespaces?: Array<string> | string | null | undefined;
+  pipelines?: Array<string> | string | null | undefined;
+  owners?: Array<string> | string | null | undefined;
+  tags?: Array<string> | string | null | undefined;
+  terms?: Array<string> | string | null | undefined;
+  first: number;
+}>;
+
+
+export type MapMembersQuery = { find: { total: number, counted: boolean, hits: Array<{ node: { id: string, kind: NodeKind, name: string } }> } };
+
+export type MemberFlowsQueryVariables = Exact<{
+  lens: Lens;
+  members: Array<string> | string;
+}>;
+
+
+export type MemberFlowsQuery = { memberFlows: { complete: boolean, flows: Array<{ src: string, dst: string, weight: number }> } };
+
+export type MapNodesQueryVariables = Exact<{
+  ids: Array<string> | string;
+}>;
+
+
+export type MapNodesQuery = { lineage: { nodes: Array<{ id: string, kind: NodeKind, name: string }> } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -2545,3 +2591,75 @@ export const ViewDifferenceDocument = new TypedDocumentString(`
     name
   }
 }`) as unknown as TypedDocumentString<ViewDifferenceQuery, ViewDifferenceQueryVariables>;
+export const LakeMapDocument = new TypedDocumentString(`
+    query LakeMap($lens: Lens!, $first: Int!, $include: [ID!]!) {
+  lakeMap(lens: $lens, first: $first, include: $include) {
+    groups {
+      node {
+        id
+        kind
+        name
+      }
+      members
+      toRest
+      fromRest
+    }
+    flows {
+      src
+      dst
+      weight
+    }
+    total
+    members
+    wide
+  }
+}
+    `) as unknown as TypedDocumentString<LakeMapQuery, LakeMapQueryVariables>;
+export const MapMembersDocument = new TypedDocumentString(`
+    query MapMembers($text: String!, $kinds: [NodeKind!]!, $namespaces: [String!], $pipelines: [String!], $owners: [String!], $tags: [String!], $terms: [String!], $first: Int!) {
+  find(
+    text: $text
+    kinds: $kinds
+    namespaces: $namespaces
+    pipelines: $pipelines
+    owners: $owners
+    tags: $tags
+    terms: $terms
+    order: WEIGHT
+    first: $first
+  ) {
+    hits {
+      node {
+        id
+        kind
+        name
+      }
+    }
+    total
+    counted
+  }
+}
+    `) as unknown as TypedDocumentString<MapMembersQuery, MapMembersQueryVariables>;
+export const MemberFlowsDocument = new TypedDocumentString(`
+    query MemberFlows($lens: Lens!, $members: [ID!]!) {
+  memberFlows(lens: $lens, members: $members) {
+    flows {
+      src
+      dst
+      weight
+    }
+    complete
+  }
+}
+    `) as unknown as TypedDocumentString<MemberFlowsQuery, MemberFlowsQueryVariables>;
+export const MapNodesDocument = new TypedDocumentString(`
+    query MapNodes($ids: [ID!]!) {
+  lineage(focus: $ids, direction: UPSTREAM, depth: 0) {
+    nodes {
+      id
+      kind
+      name
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<MapNodesQuery, MapNodesQueryVariables>;

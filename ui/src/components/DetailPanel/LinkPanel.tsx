@@ -22,7 +22,7 @@ export function LinkPanel({ link, scene, view, onEnter, onClose }: LinkPanelProp
   const panel = useRef<HTMLElement>(null);
   useReturnFocus(panel);
   const [from, to] = [titleOfEnd(scene, link.src), titleOfEnd(scene, link.dst)];
-  const ends = scene.cards.filter(({ id, isBox }) => (id === link.src || id === link.dst) && !isBox);
+  const ends = scene.cards.filter(({ id, isBox, isLeaf }) => (id === link.src || id === link.dst) && !isBox && !isLeaf);
   return (
     <aside
       ref={panel}

@@ -3,10 +3,12 @@ import { failuresFirst } from '../../facts/datasets';
 import { type Group, type GroupBy, groupDatasets } from '../../graph/groups';
 import { type Chosen, type DatasetList, NOTHING_CHOSEN, useDatasets } from '../../hooks/useDatasets';
 import { useFocusKey } from '../../hooks/useFocusKey';
+import { HOME } from '../../location/location';
 import { DatasetTable } from '../DatasetTable/DatasetTable';
 import { EmptyState } from '../EmptyState/EmptyState';
 import { FacetBar } from '../FacetBar/FacetBar';
 import { Icon } from '../Icon/Icon';
+import { Link } from '../Link/Link';
 import { ErrorNote, Note } from '../Note/Note';
 import { SavedViews } from '../SavedViews/SavedViews';
 import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
@@ -63,7 +65,8 @@ export function HomePage({ find }: HomePageProps) {
     <div className={styles.page} onKeyDown={onKeyDown}>
       <h1 className={styles.title}>Where did this data come from?</h1>
       <p className={styles.lead}>
-        Open a dataset and click a value to see the records behind it, through all jobs between.
+        Open a dataset and click a value to see the records behind it, through all jobs between. Or see the whole lake
+        on a <Link to={{ ...HOME, page: 'map' }}>map</Link>.
       </p>
       <SavedViews />
       <div className={styles.tools}>

@@ -77,10 +77,10 @@ export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
 }
 
 /** The button that draws the content of a card inside it. */
-function Enter({ card: { id, kind, title, isBox, columns } }: { card: SceneCard }) {
+function Enter({ card: { id, kind, title, isBox, isLeaf, columns } }: { card: SceneCard }) {
   const { onEnter } = useGraph();
   const level = finerLevel(kind);
-  if (!onEnter || !level || isBox || columns) return null;
+  if (!onEnter || !level || isBox || isLeaf || columns) return null;
   return (
     <button
       type="button"

@@ -41,7 +41,7 @@ function changeLevel(isInwards: boolean, zoom: number, under: readonly SceneCard
   if (isInwards && zoom >= IN) {
     const [card] = under;
     const level = card && finerLevel(card.kind);
-    if (!level || card.isBox || card.columns || !actions.onEnter) return false;
+    if (!level || card.isBox || card.isLeaf || card.columns || !actions.onEnter) return false;
     actions.onEnter(card.id, level);
     return true;
   }
