@@ -2,7 +2,7 @@
 
 Each dataset has a namespace (5,000 datasets in each) and a job of its own in a pipeline (250 jobs in each). A job reads one to eight
 earlier datasets: 70 % of its own pipeline, 20 % of its namespace, and 10 % of the whole lake. A third of the datasets has an owner (of
-500), a fifth a tag (of 40). The same size gives the same lake.
+500), a fifth a tag (of 40). A size determines the lake.
 
 Statements of SQL write the nodes, edges and entries into the tables of a new graph file, because the way through batches takes ten times
 as long. The map is written by the code that writes it for a file of an earlier schema.
@@ -27,8 +27,8 @@ _HASH = "((i * 2654435761 + s * 40503 * 65537 + 12345) % 4294967291)"
 _STATEMENTS = (
     f"""
     INSERT INTO node (key, tenant, id, kind, name, folded)
-    {_RANGE}, named AS (SELECT i, printf('mart_%d/table_%d', i / {_PIPELINE}, i) AS dataset, printf('flow_%d.load_%d', i / {_PIPELINE}, i) AS job
-      FROM range)
+    {_RANGE}, named AS (
+      SELECT i, printf('mart_%d/table_%d', i / {_PIPELINE}, i) AS dataset, printf('flow_%d.load_%d', i / {_PIPELINE}, i) AS job FROM range)
     SELECT 1 + 2 * i, :tenant, 'dataset:' || p.part || ':' || dataset, 'dataset', dataset, dataset
       FROM named JOIN temp.place AS p ON p.number = i / {_NAMESPACE}
     UNION ALL SELECT 2 + 2 * i, :tenant, 'job:airflow:' || job, 'job', job, job FROM named

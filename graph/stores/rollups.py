@@ -5,7 +5,7 @@ jobs, and systems for jobs outside of pipelines. Data leads from a group of data
 through datasets. A job or dataset in that place is a *hub*. The weight of a flow is the number of its hubs.
 
 A store keeps for each hub the groups before and after it (its *sides*), with the number of members there. When an edge or a group changes,
-only the hubs at this edge or this node are read. So the map costs the same for every size of the lake.
+only the hubs at this edge or this node are read. The cost of a change does not depend on the size of the lake.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class MemberFlows:
 
 @dataclass(frozen=True, slots=True)
 class HubSides:
-    """What `member_flows` needs: the hubs of each member by way, and the groups of each hub by way, with numbers of members there."""
+    """The hubs of each member by way, the groups of each hub by way with their numbers of members there, and the groups of each member."""
 
     hubs: Mapping[str, Mapping[Way, Collection[Any]]]
     sides: Mapping[Any, Mapping[Way, Mapping[str, int]]]
