@@ -93,7 +93,8 @@ function makeRoom(base: Layout, boxes: readonly Box[]): Layout {
   });
   for (const { id, width, height } of sorted) {
     const box = layout.boxes.get(id);
-    if (!box) continue;
+    // Most boxes are closed. To look at all boxes for each of a thousand takes seconds.
+    if (!box || (width <= box.width && height <= box.height)) continue;
     const column = [...layout.boxes.values()].filter((other) => overlaps(other, box));
     const right = Math.max(...column.map((other) => other.x + other.width));
     const room: Room = {
