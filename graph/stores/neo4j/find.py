@@ -11,6 +11,7 @@ from typing import Any, LiteralString
 
 from neo4j import AsyncManagedTransaction
 
+from headwater.errors import UnsupportedError
 from headwater.graph.model import NodeKind
 from headwater.graph.search import SEARCHED, Candidate, Found, Hit, Order, Ranked, Ranking, SearchRequest
 from headwater.graph.search.entries import LISTED, RANKED_TOGETHER
@@ -176,6 +177,8 @@ class _Search:
 
     async def listed(self, first: int, after: str | None) -> Found:
         kinds = [kind for kind in SEARCHED if kind in (self._request.kinds or LISTED)]
+        if self._request.order is Order.WEIGHT:
+            raise UnsupportedError("A graph in Neo4j does not count the flows of nodes.", hint="Ask for another order.")
         order, types = _ORDERS[self._request.order]
         place = list_place(after, types)
         counts = FacetCounts(self._permitted)
