@@ -23,6 +23,7 @@ _LONGEST_REASON = 2_000
 _MOST_DAYS = 3_660
 _DAY = 86_400.0
 _WILD = "*?["
+_REMEMBERED = 100_000
 
 
 def has_policies(settings: HomeSettings) -> bool:
@@ -42,6 +43,7 @@ class Policies:
         self._checks_first = checks_first
         self._opened: PolicyStore | None = None
         self._parsed: dict[str, Policy] = {}  # by text
+        self._checked: dict[tuple[str, str], tuple[bytes, tuple[tuple[str, int], ...]]] = {}  # by tenant and job
 
     async def close(self) -> None:
         if self._opened is not None:
@@ -138,17 +140,29 @@ class Policies:
         It does not if the flows are too many, or if a filed deviation over one of the jobs was not found again.
         """
         applied = await self.current(tenant)
-        if not applied:
+        changed = [job for job in jobs if await self._is_changed(tenant, job, applied)] if applied else []
+        if not changed:
             return [], True
-        flows, is_whole = await read_flows_around(self._graph, tenant, jobs)
+        flows, is_whole = await read_flows_around(self._graph, tenant, changed)
         new: list[Filed] = []
         for version in applied:
             report = await asyncio.to_thread(check_policy, self._parse(version.text), flows, now=_now())
             found = {deviation.id for deviation in report.deviations}
-            before = await asyncio.to_thread(self.store.open_over, tenant, version.name, jobs)
+            before = await asyncio.to_thread(self.store.open_over, tenant, version.name, changed)
             is_whole = is_whole and not report.cut and before <= found
             new += await asyncio.to_thread(self.store.file, tenant, version.name, report.deviations, replaces=False)
         return new, is_whole
+
+    async def _is_changed(self, tenant: str, job: str, applied: Sequence[PolicyVersion]) -> bool:
+        """Whether flows or descriptions next to a job changed since its last check. Most runs repeat what earlier runs stated."""
+        around, _ = await read_flows_around(self._graph, tenant, [job], depth=1)
+        state = (around.digest(), tuple((version.name, version.version) for version in applied))
+        if self._checked.get((tenant, job)) == state:
+            return False
+        if len(self._checked) >= _REMEMBERED:
+            self._checked.clear()
+        self._checked[tenant, job] = state
+        return True
 
     def _parse(self, text: str) -> Policy:
         if (known := self._parsed.get(text)) is None:

@@ -5,12 +5,14 @@ Flows that their job has given up are not part of it, except if the past is aske
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, bare_name
-from headwater.graph.policies.selector import dataset_of
+from headwater.graph.model.descriptions import descriptions_of
+from headwater.graph.policies.selector import dataset_of, described_of
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views.fields import Way, operations_of
 from headwater.graph.views.times import Flow, is_current, latest_statements, time_of
@@ -19,7 +21,7 @@ _NOW = "~"  # later than every time of a statement
 _NODES = {f"{kind}": kind for kind in (NodeKind.DATASET, NodeKind.JOB, NodeKind.COLUMN)}
 _CONTAINERS = {NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.DATA, NodeKind.ACTOR}
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
-_FAR = 10_000  # hops, more than any path has
+FAR = 10_000  # hops, more than any path has
 MOST_NODES = 20_000
 
 
@@ -83,6 +85,16 @@ class FlowGraph:
             if (job, output) not in self.explained:
                 yield Step(job, output, max(since, written), certain=certain)
 
+    def digest(self) -> bytes:
+        """Return a hash of the flows, and of the names and descriptions of the nodes. Times do not count."""
+        flows = [{src: sorted(ends) for src, ends in each.items()} for each in (self.readers, self.outputs, self.users, self.checks)]
+        derived = {src: sorted((step.job or "", step.node or "", step.way.value) for step in steps) for src, steps in self.derived.items()}
+        facts = {
+            node.id: [described_of(node), bool(descriptions_of(node).description), sorted(self.containers_of(node.id))]
+            for node in self.nodes.values()
+        }
+        return hashlib.sha256(json.dumps([*flows, derived, facts, sorted(self.known_users)], sort_keys=True).encode()).digest()
+
     def containers_of(self, identifier: str) -> list[str]:
         """Return the containers of a node, nearest first. The first container of a column is its dataset."""
         found: list[str] = []
@@ -112,9 +124,11 @@ async def read_flow_graph(graph: GraphStore, tenant: str, *, with_past: bool = F
     return builder.build()
 
 
-async def read_flows_around(graph: GraphStore, tenant: str, jobs: Sequence[str], *, limit: int = MOST_NODES) -> tuple[FlowGraph, bool]:
+async def read_flows_around(
+    graph: GraphStore, tenant: str, jobs: Sequence[str], *, depth: int = FAR, limit: int = MOST_NODES
+) -> tuple[FlowGraph, bool]:
     """Read the flows upstream and downstream of some jobs, and whether that is all of them: at most `limit` datasets and jobs are read."""
-    reached = await graph.reach(tenant, jobs, direction=Direction.BOTH, kinds=[*_FLOWS], depth=_FAR, limit=limit)
+    reached = await graph.reach(tenant, jobs, direction=Direction.BOTH, kinds=[*_FLOWS], depth=depth, limit=limit)
     builder = FlowGraphBuilder()
     ids = [node.id for node in reached.nodes]
     datasets = [identifier for identifier in ids if identifier.startswith(f"{NodeKind.DATASET}:")]

@@ -30,6 +30,7 @@ class Scene:
     matcher: Matcher
     now: str
     masks: dict[str, int] = field(init=False)
+    _ahead: dict[str, int] | None = None
 
     def __post_init__(self) -> None:
         self.masks = {identifier: self.matcher.mask(node, self.graph.containers_of) for identifier, node in self.graph.nodes.items()}
@@ -50,13 +51,37 @@ class Scene:
         dataset = dataset_of(identifier)
         return dataset if dataset != identifier and self.fits(selectors, dataset) else None
 
-    def trails(self, source: str, *, ways: Way, through: Selectors = ()) -> Iterator[tuple[str, Trail]]:
-        """Yield each node that data of a source reaches, with the best trail: a certain one first, then the shortest.
+    def ahead(self) -> dict[str, int]:
+        """Return for each node the bits of all selectors that a node downstream fits, if all flows count.
 
-        A dataset passes all of its columns on. Nodes that fit `through` are not entered. Jobs on the way are yielded, too.
+        One pass over the graph answers for all rules which sources reach a target at all. Cycles need some more passes.
         """
+        if self._ahead is None:
+            nexts = {
+                node: sorted({end for ends, _ in self._next(node, Way.INDIRECT, is_source=True) for end in ends}) for node in self.masks
+            }
+            found = dict.fromkeys(nexts, 0)
+            order, is_changed = _postorder(nexts), True
+            while is_changed:
+                is_changed = False
+                for node in order:
+                    bits = 0
+                    for end in nexts[node]:
+                        bits |= self._own(end) | (0 if kind_of(end) is NodeKind.JOB else found[end])
+                    if bits != found[node]:
+                        found[node], is_changed = bits, True
+            self._ahead = found
+        return self._ahead
+
+    def trails(self, source: str, targets: Selectors, *, ways: Way, through: Selectors = ()) -> Iterator[tuple[str, Trail]]:
+        """Yield each node that data of a source reaches and that fits `targets`, or its dataset does.
+
+        Each comes with the best trail: a certain one first, then the shortest. A dataset passes all of its columns on. Nodes that fit
+        `through` are not entered.
+        """
+        wanted, ahead = self.matcher.bits(targets), self.ahead()
         settled: set[str] = set()
-        heap: list[tuple[bool, int, tuple[str, ...], str]] = [(False, 0, (source,), "")]
+        heap: list[tuple[bool, int, tuple[str, ...], str]] = [(False, 0, (source,), "")] if ahead[source] & wanted else []
         while heap:
             is_unsure, hops, path, since = heapq.heappop(heap)
             node = path[-1]
@@ -64,12 +89,18 @@ class Scene:
                 continue
             settled.add(node)
             if node != source:
-                yield node, Trail(path, since, not is_unsure)
+                if self._own(node) & wanted:
+                    yield node, Trail(path, since, not is_unsure)
                 if kind_of(node) is NodeKind.JOB:
                     continue
             for nodes, step in self._next(node, ways, is_source=node == source):
-                if not any(self._passes(through, each) for each in nodes):
+                end = nodes[-1]
+                if (self._own(end) | ahead[end]) & wanted and not any(self._passes(through, each) for each in nodes):
                     heapq.heappush(heap, (is_unsure or not step.certain, hops + len(nodes), (*path, *nodes), max(since, step.since)))
+
+    def _own(self, identifier: str) -> int:
+        """Return the bits of the selectors that a node or its dataset fits."""
+        return self.masks.get(identifier, 0) | self.masks.get(dataset_of(identifier), 0)
 
     def _next(self, node: str, ways: Way, *, is_source: bool) -> Iterator[tuple[tuple[str, ...], Step]]:
         """Yield each step out of a node, with the nodes that it reaches: a column of a dataset, a job, or a job and its output."""
@@ -83,3 +114,22 @@ class Scene:
 
     def _passes(self, through: Selectors, identifier: str) -> bool:
         return bool(through) and self.match(through, identifier) is not None
+
+
+def _postorder(nexts: dict[str, list[str]]) -> list[str]:
+    """Return the nodes so that each comes after the nodes that follow it, except in cycles."""
+    order: list[str] = []
+    seen: set[str] = set()
+    for start, first in nexts.items():
+        stack = [(start, iter(first))] if start not in seen else []
+        seen.add(start)
+        while stack:
+            node, ends = stack[-1]
+            following = next((end for end in ends if end not in seen), None)
+            if following is None:
+                order.append(node)
+                stack.pop()
+            else:
+                seen.add(following)
+                stack.append((following, iter(nexts[following])))
+    return order

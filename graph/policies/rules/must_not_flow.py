@@ -34,7 +34,7 @@ class ForbiddenFlow:
 
     def _from(self, source: str, heading: Heading, scene: Scene) -> Iterator[Deviation]:
         known: set[str] = set()
-        for node, trail in scene.trails(source, ways=self.ways, through=self.through):
+        for node, trail in scene.trails(source, self.targets, ways=self.ways, through=self.through):
             if trail.path[1:2] == (node,) and node in scene.graph.columns.get(source, ()):
                 continue  # a column of the source itself
             target = scene.match(self.targets, node)
