@@ -142,7 +142,7 @@ def create_app(
             app.state.trace_jobs = TraceJobs(settings)
             app.state.triggers = StoreOnDemand(settings)
             turn = asyncio.Lock()  # replays and recaptures run one after the other
-            app.state.replays = workspace.replays(questions.of("replays").trace, turn)
+            app.state.replays = workspace.replays(questions.of("replays").trace, turn).settling()
             await asyncio.to_thread(sweep, settings.folder.replays)
             app.state.recaptures = RecaptureJobs(workspace.recaptures(), turn)
             app.state.workflow_runs, app.state.versions, app.state.policies = (

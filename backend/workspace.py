@@ -199,8 +199,10 @@ class Workspace:
     def replays(self, trace: Tracer | None = None, turn: asyncio.Lock | None = None) -> Replays:
         """Return the replays of this home. `trace` answers their traces (by default, this process). The lock `turn` serializes programs."""
         from headwater.backend.rerun.replay import Replays  # imported late, because it loads DuckDB
+        from headwater.backend.rerun.replay.lineage import CommitLineage
 
-        return Replays(self.home.replays, self.graph, trace or self.trace, self.registry, self.records.sources, turn)
+        lineage = CommitLineage(self.make_delivery, ReplacedData(self.home.replays))
+        return Replays(self.home.replays, self.graph, trace or self.trace, self.registry, self.records.sources, turn, lineage)
 
     def recaptures(self, tenant: str = DEFAULT_TENANT) -> Recaptures:
         """Return the recaptures of this home."""
@@ -306,7 +308,7 @@ def association_store(settings: HomeSettings, registry: Registry, *, tenant: str
 def _data_roots(settings: HomeSettings, registry: Registry, remote: Remote) -> DataRoots:
     """Return the data roots in the settings, or else the folders that programs of this home used. The home is never one of them."""
     never = [settings.folder.path]
-    replaced = ReplacedData(settings.folder.versions)
+    replaced = ReplacedData(settings.folder.versions, settings.folder.replays)
     if settings.data_roots is None:
         return DataRoots(registry.is_root, never=never, remote=remote, replaced=replaced)
     return DataRoots.of([folder.expanduser() for folder in settings.data_roots], never=never, remote=remote, replaced=replaced)

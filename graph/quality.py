@@ -25,6 +25,7 @@ _OWN = frozenset({
     "state", "startedAt", "endedAt", "updatedAt", "error", "producer", "parentRun", "rootRun", "lastRun", "lastComplete", "bareEnd",
     "capture", "leftOut", "ordinal", "type", "description", "block", "writtenAt", "files", "bytes", "rows", "path", "format", "length",
     "modified", "op", "text", "children", "transformations", "fields", "actorType", "partition_columns", "invalidatedBy",
+    "replaces", "undoneAt",
 })  # fmt: skip
 _OWN_PREFIXES = ("curated:", "tag:", "tagged:", "by:", "how:")
 _WITH_FACETS = frozenset({NodeKind.DATASET, NodeKind.COLUMN, NodeKind.VERSION, NodeKind.RUN, NodeKind.JOB, NodeKind.PIPELINE})

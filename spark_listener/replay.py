@@ -6,7 +6,8 @@ bridge). A program that tries to write outside of the shadow root is stopped: a 
 
 Plain Python file access, JDBC and other services are not redirected; the guide says so.
 
-A recapture is a replay that excludes nothing and captures records. `headwater recapture` then compares the files.
+A replay whose result may be committed captures records, too, into a home of its own. A recapture is a replay that excludes nothing and
+captures records. `headwater recapture` then compares the files.
 """
 
 from __future__ import annotations
@@ -174,9 +175,14 @@ class CapturingReplayer:
         self._nobody = Watcher()
 
     def session_made(self, session: Any) -> None:
-        """Install the rule of the replay in this session, then capture."""
-        self._replayer.session_made(session)
-        self._told.session_made(session)
+        """Capture, and install the rule of the replay in this session.
+
+        The rule of the capture comes first: it numbers the records of a scan, and changes them as the rule of the replay says.
+        """
+        try:
+            self._told.session_made(session)
+        finally:
+            self._replayer.session_made(session)
 
     @property
     def _told(self) -> Watcher:

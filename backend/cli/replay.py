@@ -142,12 +142,16 @@ async def _act_on(home: Path | None, action: str, identifier: str, keep: float) 
         if action == "undo":
             undone = await replays.undo(DEFAULT_TENANT, identifier)
             note(f"The old data of {', '.join(one.place for one in undone.folders)} is back.")
+            for line in undone.notes:
+                note(line)
             return
         made = await replays.commit(DEFAULT_TENANT, identifier, keep_days=keep, by=machine_user())
         for one in made.folders:
             note(f"{one.place} now holds the result of the replay. Its old data is in {one.old} until {made.kept_until}.")
             for sentence in one.notes:
                 note(sentence)
+        for line in made.notes:
+            note(line)
         if made.folders:
             note(f"`headwater replay undo {identifier}` puts the old data back.")
         else:

@@ -13,7 +13,7 @@ from posixpath import basename
 from typing import Any
 
 from headwater.backend.projection.dataset_names import stated_dataset
-from headwater.backend.projection.facets import block_mode, given, mapping, objects, required
+from headwater.backend.projection.facets import block_mode, given, mapping, objects, required, text
 from headwater.backend.projection.statement import Statement
 from headwater.backend.projection.tasks import state_tasks
 from headwater.errors import InvalidCaptureError, InvalidInputError
@@ -68,7 +68,8 @@ def _state(statement: Statement, manifest: Mapping[str, Any], files: Sequence[Wr
     reads = {
         _state_source(statement, source, f"$.sources[{index}]", job, run)
         for index, source in enumerate(objects(manifest.get("sources")))
-        if source.get("format") != "local"  # rows that the program made itself are not a dataset for other jobs
+        # rows that the program made itself, and outputs of a replay that were not committed, are not datasets for other jobs
+        if source.get("format") != "local" and source.get("uncommitted") is not True
     }
     ledger = {name: manifest[name] for name in _LEDGER if name in manifest}
     # Rank −1: an event may have more facts about the same input.
@@ -76,7 +77,7 @@ def _state(statement: Statement, manifest: Mapping[str, Any], files: Sequence[Wr
     statement.describe(run, {"capture": ledger, **inputs}, ranks={**dict.fromkeys(inputs, -1), **_rank(manifest)})
     _state_operators(statement, manifest, run, capture)
     state_tasks(statement, manifest, run, capture, _made(files))
-    if manifest.get("sink"):
+    if manifest.get("sink") and mapping(manifest["sink"]).get("uncommitted") is not True:
         _state_sink(statement, manifest, job, run, run_id, capture, files)
 
 
@@ -105,6 +106,7 @@ def _state_sink(
     about = given(
         block=block_mode(sink.get("block"), "delta" if block and is_part else block),
         merges=sink.get("merges") is True or None,
+        replaces=text(sink.get("replaces")),
         path=sink.get("path"),
         format=sink.get("format"),
         partition_columns=sink.get("partition_columns"),

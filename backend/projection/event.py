@@ -22,6 +22,7 @@ from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
 from headwater.graph.stores.write_times import BARE_END
 from headwater.graph.views.recorded_steps import RECORDED
 
+REPLAY = "headwater_replay"  # facet of runs of a committed replay
 _STATE_RANK = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "FAIL": 3, "ABORT": 3}
 _ENDED = 3
 _BASE = {"OVERWRITE", "CREATE", "TRUNCATE"}
@@ -71,7 +72,9 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
     properties, ranks = _run_state(text(event.get("eventType")), stamp)
     # The facts about contents come from the last run that wrote the dataset, not from a later failed run.
     has_written = properties.get("state") == "COMPLETE" or has_written_batches(event)
-    statement.describe(job, {"lastRun": run} | ({"lastComplete": run} if has_written else {}))
+    replay = mapping(facets.get(REPLAY))
+    if not replay:  # a later replay repeats the job's own last run
+        statement.describe(job, {"lastRun": run} | ({"lastComplete": run} if has_written else {}))
     properties |= facet_properties({name: facet for name, facet in facets.items() if name != STAGES})
     properties |= given(
         producer=text(event.get("producer")),
@@ -84,6 +87,7 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
         # Later events of a run often repeat an input without its facets. The known facts then stay.
         properties[f"input:{dataset}"], ranks[f"input:{dataset}"] = about, int(bool(about))
         state_quality(statement, run, dataset, mapping(stated.get("facets")), mapping(stated.get("inputFacets")), part=part_of(stated))
+    ranks |= _state_replay(statement, replay, run, properties)
     if properties.get("state") == "COMPLETE" and _ends_bare(event):
         properties[BARE_END] = True
     if statement.unnamed:
@@ -93,6 +97,18 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
     written_at, ranks = _written_at(event, properties, stamp)
     for index, output in enumerate(objects(event.get("outputs"))):
         _state_version(statement, output, f"$.outputs[{index}]", run_id, written_at, ranks)
+
+
+def _state_replay(statement: Statement, replay: Mapping[str, Any], run: str, properties: dict[str, Any]) -> dict[str, int]:
+    """State which runs a committed replay replaces, and what it read through outputs that were not committed. Returns ranks."""
+    for original in replay.get("replaces") or ():
+        if text(original):
+            statement.link(node_id(NodeKind.RUN, run_key(original)), run, EdgeKind.REPLAYS)
+    ranks = {}
+    for dataset in replay.get("through") or ():
+        if (text(dataset) or "").startswith(f"{NodeKind.DATASET}:") and f"input:{dataset}" not in properties:
+            properties[f"input:{dataset}"], ranks[f"input:{dataset}"] = {}, 0
+    return ranks
 
 
 def _unnamed(dataset: str, count: int) -> dict[str, Any]:
@@ -210,5 +226,15 @@ def _state_version(
     change = None if is_part else text(mapping(facets.get("lifecycleStateChange")).get("lifecycleStateChange"))
     about = facet_properties(output.get("outputFacets")) | facet_properties(quality_of_part(output))
     about |= facet_properties({"version": facets["version"]} if "version" in facets else {})
-    block = block_mode(mapping(facets.get("headwater_block")).get("mode"), "base" if change in _BASE else None)
-    statement.describe(version, about | given(block=block, writtenAt=written_at), ranks=ranks)
+    stated = mapping(facets.get("headwater_block"))
+    about |= given(
+        block=block_mode(stated.get("mode"), "base" if change in _BASE else None),
+        writtenAt=_instant(stated.get("writtenAt")) or written_at,
+        undoneAt=_instant(stated.get("undoneAt")),
+        replaces=text(stated.get("replaces")),
+    )
+    statement.describe(version, about, ranks=ranks)
+
+
+def _instant(stated: Any) -> str | None:
+    return Stamp.at(stated, "").time if text(stated) else None

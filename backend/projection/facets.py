@@ -16,7 +16,7 @@ _OWN = frozenset({
     "state", "startedAt", "endedAt", "updatedAt", "error", "producer", "parentRun", "rootRun", "lastRun", "lastComplete", "bareEnd",
     "capture", "leftOut", "ordinal", "type",
     "description", "block", "writtenAt", "files", "bytes", "rows", "path", "format", "length", "modified", "op", "text", "children",
-    "transformations", "merges",
+    "transformations", "merges", "replaces", "undoneAt",
 })  # fmt: skip
 
 

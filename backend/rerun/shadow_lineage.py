@@ -67,8 +67,8 @@ class _BlockDelivery:
             raise
 
     def _send(self, item: Item, folder: SpoolFolder) -> None:
-        body = _with_files(item, folder) if item.kind is ItemKind.CAPTURE else item.body
-        body = _map_texts(body, self._place)
+        body = with_files(item, folder) if item.kind is ItemKind.CAPTURE else item.body
+        body = map_texts(body, self._place)
         if item.kind is ItemKind.EVENT:
             self._note_outputs([_dataset_name(output) for output in body.get("outputs") or ()])
         self._delivery.send(replace(item, body=self._with_modes(body, item.kind)), folder)
@@ -91,7 +91,7 @@ class _BlockDelivery:
         return text
 
 
-def _with_files(item: Item, folder: SpoolFolder) -> Mapping[str, Any]:
+def with_files(item: Item, folder: SpoolFolder) -> Mapping[str, Any]:
     """Return a manifest in which each segment of the sink names its files. Before, only the footers of segments name them."""
     manifest = Manifest.from_json(item.body)
     if manifest.sink is None:
@@ -113,11 +113,11 @@ def _dataset_name(output: Mapping[str, Any]) -> str:
     return split_root(str(output.get("name"))).root
 
 
-def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        return {change(name): _map_texts(child, change) for name, child in value.items()}
+        return {change(name): map_texts(child, change) for name, child in value.items()}
     if isinstance(value, list | tuple):
-        return [_map_texts(child, change) for child in value]
+        return [map_texts(child, change) for child in value]
     return value

@@ -19,7 +19,7 @@ from headwater.graph.model.descriptions import CURATED
 _PLAIN = frozenset({
     "state", "startedAt", "endedAt", "updatedAt", "bareEnd", "producer", "ordinal", "type", "description", "block", "writtenAt", "rows",
     "bytes", "path", "format", "length", "modified", "op", "stage", "attempt", "tasks", "failed", "partition", "try", "shown", "last",
-    "assertion", "column", "partition_columns", "actorType", "merges",
+    "assertion", "column", "partition_columns", "actorType", "merges", "undoneAt",
 })  # fmt: skip
 # Facets of OpenLineage about the node itself.
 _FACETS = frozenset({
@@ -50,7 +50,7 @@ def named_by(properties: Mapping[str, Any]) -> set[str]:
     found = {name.removeprefix(_INPUT) for name in properties if name.startswith(_INPUT)}
     found |= {node_id(NodeKind.TERM, value) for value in _curated(properties, _BROADER)}
     found |= {line.partition(" ")[2] for value in _curated(properties, _CONSUMPTION) for line in value.splitlines()}
-    found |= {value for name in ("lastRun", "lastComplete") if isinstance(value := properties.get(name), str)}
+    found |= {value for name in ("lastRun", "lastComplete", "replaces") if isinstance(value := properties.get(name), str)}
     return found | {dataset for _, dataset in _sources(properties.get("columnLineage"))} | set(_symlinks(properties.get("symlinks")))
 
 
@@ -215,6 +215,6 @@ def _dataset(named: Any) -> str | None:
 
 
 _NAMING: Mapping[str, Callable[[Any, IsVisible], Any]] = {
-    "lastRun": _run, "lastComplete": _run, "capture": _capture, "files": _count, "columnLineage": _lineage, "symlinks": _links,
-    _BROADER: _broader, _CONSUMPTION: _consumption,
+    "lastRun": _run, "lastComplete": _run, "replaces": _run, "capture": _capture, "files": _count, "columnLineage": _lineage,
+    "symlinks": _links, _BROADER: _broader, _CONSUMPTION: _consumption,
 }  # fmt: skip

@@ -65,6 +65,9 @@ def describe_version(statements: Statements, version: Node) -> None:
     about = scalars({key: version.properties.get(key) for key in _KEPT[NodeKind.VERSION]})
     statements.entity(version.id, "Version", parse_id(version.id)[1][1], about, types=["Collection"])
     statements.specializes(version.id, dataset)
+    replaced = version.properties.get("replaces")
+    if isinstance(replaced, str) and kind_of(replaced) is NodeKind.VERSION and dataset_of(replaced) == dataset:
+        statements.revised(version.id, replaced, dataset)
 
 
 def describe_partition(statements: Statements, partition: Node, containers: Iterable[Node]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from headwater.graph.model import parse_id
 from headwater.graph.prov.buffer import StatementBuffer
 from headwater.graph.prov.circles import on_circles
 from headwater.graph.prov.model import PROV, Attributes, Kind, Name, Statement, Value
@@ -29,6 +30,7 @@ class Statements:
         self._invalidation: dict[str, str] = {}
         self._derivations: dict[tuple[str, str], tuple[str | None, Attributes]] = {}
         self._specializations: list[tuple[str, str]] = []
+        self._revisions: dict[str, str] = {}  # versions that others replaced, with their datasets
 
     def entity(self, identifier: str, kind: str, label: str, about: About | None = None, *, types: Iterable[str] = ()) -> None:
         """State an entity of our type `kind`. `types` are additional types of PROV (`Plan`, `Collection`)."""
@@ -84,6 +86,13 @@ class Statements:
         if entity != source:
             self._derivations.setdefault((entity, source), (activity, _attributes(about)))
 
+    def revised(self, revision: str, original: str, dataset: str) -> None:
+        """State that a version was put in the place of another version of its dataset: a revision, and an alternate."""
+        if revision != original and self._new("revised", revision, original):
+            self._revisions[original] = dataset
+            self._derivations[revision, original] = (None, ((TYPE, Name(f"{PROV}Revision")),))
+            self._say(Kind.ALTERNATE, None, iri(revision), iri(original))
+
     def informed(self, informed: str, informant: str, link: str) -> None:
         """State that a run used the output of another run. `link` says how this is known (`implicit`, `explicit`)."""
         if informed != informant and self._new("informed", informed, informant):
@@ -117,6 +126,9 @@ class Statements:
 
     def close(self) -> None:
         """Add the derivations. Derivations that close a circle, among themselves or through specialisations, become influences."""
+        for original, dataset in self._revisions.items():
+            self.entity(original, "Version", parse_id(original)[1][1], types=["Collection"])
+            self.specializes(original, dataset)
         order = [*self._derivations, *self._specializations]
         circular = [pair for pair in on_circles(order) if pair in self._derivations]
         for pair in circular:

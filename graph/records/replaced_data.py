@@ -1,4 +1,4 @@
-"""The places of data that compactions replaced. Traces read values there until the old data is deleted.
+"""The places of data that compactions and committed replays replaced. Traces read values there until the old data is deleted.
 
 The owner of a home writes this list. No event, manifest or question changes it. Files keep their names, lengths and times, so the usual
 comparison with what a run read still holds.
@@ -16,10 +16,14 @@ FILE = "replaced.json"
 
 
 class ReplacedData:
-    """The folders of old data, in a file of `folder`. Each entry is a dataset's folder and the folder that now has its old files."""
+    """The folders of old data, in a file of `folder`. Each entry is a dataset's folder and the folder that now has its old files.
 
-    def __init__(self, folder: Path) -> None:
+    `others` are folders with more lists, which this object only reads.
+    """
+
+    def __init__(self, folder: Path, *others: Path) -> None:
         self._path = folder / FILE
+        self._others = tuple(map(ReplacedData, others))
         self._state: tuple[int, int] | None = None
         self._places: list[tuple[str, str]] = []
 
@@ -30,7 +34,7 @@ class ReplacedData:
                 place = Path(old, path[len(folder) + 1 :])
                 if place.is_file() and place.resolve() == place:
                     return str(place)
-        return None
+        return next((found for other in self._others if (found := other.find(path)) is not None), None)
 
     def places(self) -> list[tuple[str, str]]:
         """Return all entries, the oldest first.

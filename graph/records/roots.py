@@ -149,19 +149,32 @@ class Look:
         return self._local[uri]
 
     def _local_file(self, uri: str) -> tuple[FileBlock, LocalFile]:
-        spelt_path, real = self._find(uri)
         try:
+            spelt_path, real = self._find(uri)
             status = real.stat(follow_symlinks=False)
-        except FileNotFoundError:
-            kept = None if self._replaced is None else self._replaced.find(str(real))
-            if kept is None:
-                raise
-            real = Path(kept)
+        except (FileNotFoundError, UnsupportedError):
+            spelt_path, real = self._find_replaced(uri)
             status = real.stat(follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedError(f"{uri} is not readable here: it is no file.")
         block = FileBlock(uri_of(spelt_path), status.st_size, status.st_mtime_ns // 1_000_000)
         return block, LocalFile(real, Identity.of(status), self.opened)
+
+    def _find_replaced(self, uri: str) -> tuple[str, Path]:
+        """Return the path of a replaced file, and its present path. Only the home's own list names present paths. Raises as `_find`."""
+        text = "/" + uri.removeprefix("file:").lstrip("/")
+        if self._replaced is not None and uri.startswith(("file:", "/")) and _is_path(text):
+            for path in dict.fromkeys([text, self._real(text)]):
+                if (kept := self._replaced.find(path)) is not None:
+                    return text, Path(kept)
+        return self._find(uri)
+
+    def is_replaced(self, uri: str) -> bool:
+        """Return whether a local file was replaced, and is readable at the place of the old data only."""
+        path = "/" + uri.removeprefix("file:").lstrip("/")
+        if self._replaced is None or not uri.startswith(("file:", "/")) or not _is_path(path):
+            return False
+        return self._replaced.find(path) is not None and not os.path.lexists(path)
 
     def reads(self, stored: StoredFile) -> None:
         """Note that a file is about to be read. `check` then compares it, if its storage could return bytes of a newer version."""

@@ -12,6 +12,7 @@ from typing import Protocol
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
 
 WRITTEN_AT = "writtenAt"
+UNDONE_AT = "undoneAt"  # property of a version: the time at which the commit of a replay was undone
 BARE_END = "bareEnd"  # property of a completed run whose last event names no dataset, so that earlier statements hold
 
 

@@ -14,6 +14,7 @@ from headwater.graph.duck import memory_tables
 from headwater.graph.duck.memory_tables import Columns
 from headwater.graph.files.formats import get_format
 from headwater.graph.files.shapes import Shape
+from headwater.graph.trace.changed_records import report_edited_records
 from headwater.graph.trace.file_checks import DatasetContent
 from headwater.graph.trace.hops import Hops, report_problems
 from headwater.graph.trace.links import (
@@ -149,6 +150,7 @@ class Downstream:
         new_records = self._keep_new_records(capture, written_tables)
         if not session.count_rows(new_records):
             return None
+        report_edited_records(session, capture, [table])
         self._visited_tables.setdefault(capture.id, []).append(new_records)
         self.hops.add(capture, new_records, references)
         return new_records

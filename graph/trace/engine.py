@@ -43,6 +43,7 @@ from headwater.graph.trace.hops import Hops, list_failures, list_notes
 from headwater.graph.trace.links import Names, list_datasets
 from headwater.graph.trace.partition_locations import find_files_outside
 from headwater.graph.trace.paths_between import datasets_towards
+from headwater.graph.trace.replayed_ends import drop_replayed_ends
 from headwater.graph.trace.selection import (
     check_rows,
     find_places,
@@ -114,6 +115,10 @@ async def trace(
             result = await asyncio.to_thread(
                 _follow_records, walking, start_table, selected, target_id, goal_datasets, request, by_origin=False
             )
+            if request.forward and target_id is None:
+                ends = await drop_replayed_ends(walking, graph, result.hops.captures(), result.end_tables)
+                await asyncio.to_thread(report_earlier_versions, walking, ends, replaced=True)
+                result = replace(result, end_tables=ends)
             coarse_lineage = await lift_to_datasets(graph, walking, result, target_id, goal_datasets, forward=request.forward)
             places, count = await asyncio.to_thread(_list_places, walking, result, coarse_lineage, target, request)
             names: Names = frozenset({request.column.lower()}) if request.column and not request.forward else None

@@ -81,15 +81,15 @@ def report_snapshot(session: Session, content: DatasetContent) -> None:
         session.report(_format_name(content), f"its records are those of snapshot {content.label}, the newest in its folder", "version")
 
 
-def report_earlier_versions(session: Session, tables: Sequence[str]) -> None:
-    """Report the versions of records that are no longer in their tables.
+def report_earlier_versions(session: Session, tables: Sequence[str], *, replaced: bool = False) -> None:
+    """Report the versions of records that are no longer in their tables, or with `replaced` in files whose old data was kept elsewhere.
 
     The records stay in the answer, with the content that a run read or wrote.
     """
     files_by_dataset: dict[str, set[int]] = {}
     for number in session.list_files_of(tables) if tables else ():
         file = session.files[number]
-        if get_format(file.shape.format).is_table:
+        if session.look.is_replaced(file.block.path) if replaced else get_format(file.shape.format).is_table:
             files_by_dataset.setdefault(file.dataset, set()).add(number)
     for dataset, numbers in list(files_by_dataset.items())[:_MOST_DATASETS]:
         holding = read_content(session, dataset)

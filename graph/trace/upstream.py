@@ -14,6 +14,7 @@ import numpy as np
 
 from headwater.graph.associations import Source
 from headwater.graph.duck import memory_tables
+from headwater.graph.trace.changed_records import report_edited_records
 from headwater.graph.trace.hops import Hops, report_problems
 from headwater.graph.trace.links import (
     Names,
@@ -94,6 +95,7 @@ class Upstream:
         place_tables = [
             locate_references(session, capture, sources[scan], self._unite_tables(parts)) for (scan, _), parts in step_result.scans.items()
         ]
+        report_edited_records(session, capture, place_tables)
         tables_by_scan = dict(zip((scan for scan, _ in step_result.scans), place_tables, strict=True))
         effect = (
             find_merge_action(session, capture, begin, tables_by_scan)

@@ -8,7 +8,7 @@ the version is refused. Tables with metadata of their own list the files of a ve
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from dataclasses import replace
 from uuid import UUID
 
@@ -21,13 +21,14 @@ from headwater.graph.records.overwrites import Replaces
 from headwater.graph.records.safe_names import uri_of
 from headwater.graph.records.versions import Write
 from headwater.graph.stores.protocol import GraphStore
-from headwater.graph.stores.write_times import with_ends
+from headwater.graph.stores.write_times import UNDONE_AT, with_ends
 from headwater.graph.trace.answer import AsOf, TraceRequest
 from headwater.graph.trace.datasets import Dataset, Version, find_dataset
 from headwater.graph.trace.session import Capture, KnownFile, Session
 from headwater.graph.trace.snapshots import find_run_snapshot, find_snapshot, find_table_shape
 
 _PAGE = 1_000
+_NEVER = "\U0010ffff"  # sorts after all instants
 _HINT = "Name an instant (2026-01-31T23:59:59Z), a run's id, a version's id, or a snapshot of a table. `headwater jobs` lists runs."
 
 
@@ -69,8 +70,13 @@ async def find_version(session: Session, graph: GraphStore | None, dataset: Data
         if latest_instant is None:
             return await asyncio.to_thread(_find_read_state, session, dataset, None, run)
     assert latest_instant is not None  # noqa: S101 - `_parse_version` gives the one or the other
-    coarse = [version async for version in _list_coarse_versions(graph, tenant, dataset) if _get_write_time(version) <= latest_instant]
-    return await asyncio.to_thread(_find_written_state, session, dataset, as_of, latest_instant, coarse)
+    versions = [version async for version in _list_versions(graph, tenant, dataset)]
+    undone = [version for version in versions if run is None and _get_undo_time(version) <= latest_instant]
+    undone_runs = {parse_id(version.id)[1][2] for version in undone}
+    coarse = [
+        version for version in versions if _is_coarse(version) and version not in undone and _get_write_time(version) <= latest_instant
+    ]
+    return await asyncio.to_thread(_find_written_state, session, dataset, as_of, latest_instant, coarse, undone_runs)
 
 
 async def _find_table_version(session: Session, graph: GraphStore | None, dataset: Dataset, shape: Shape, as_of: str) -> Dataset:
@@ -124,10 +130,15 @@ def _parse_run_or_instant(dataset: Dataset, as_of: str) -> tuple[str | None, str
         return None, None
 
 
-def _find_written_state(session: Session, dataset: Dataset, as_of: str, latest_instant: str, coarse: list[Node]) -> Dataset:
+def _find_written_state(
+    session: Session, dataset: Dataset, as_of: str, latest_instant: str, coarse: list[Node], undone_runs: Collection[str]
+) -> Dataset:
+    """Return a dataset as its captured writes had made it by an instant. Writes of `undone_runs` do not count."""
     writes: list[Write] = []
     base: Write | None = None
     for write in session.store.catalog.versions.writes(session.tenant, dataset.id, latest_instant):
+        if write.run in undone_runs:
+            continue
         if base is not None and write.ended <= base.started:
             break
         if base is not None:
@@ -221,10 +232,8 @@ def _make_unknown_error(dataset: Dataset, as_of: str, run: str) -> UnsupportedEr
     )
 
 
-async def _list_coarse_versions(graph: GraphStore | None, tenant: str, dataset: Dataset) -> AsyncIterator[Node]:
-    async for version in _list_versions(graph, tenant, dataset):
-        if "capture" not in version.properties and _get_write_time(version):
-            yield version
+def _is_coarse(version: Node) -> bool:
+    return "capture" not in version.properties and bool(_get_write_time(version))
 
 
 async def _list_versions(graph: GraphStore | None, tenant: str, dataset: Dataset) -> AsyncIterator[Node]:
@@ -242,6 +251,11 @@ async def _list_versions(graph: GraphStore | None, tenant: str, dataset: Dataset
 def _get_write_time(version: Node) -> str:
     write_time = version.properties.get("writtenAt")
     return Stamp.at(write_time, "").time if isinstance(write_time, str) else ""
+
+
+def _get_undo_time(version: Node) -> str:
+    undo_time = version.properties.get(UNDONE_AT)
+    return Stamp.at(undo_time, "").time if isinstance(undo_time, str) else _NEVER
 
 
 def _get_label(version: Node) -> str | None:

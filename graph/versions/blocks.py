@@ -16,7 +16,7 @@ from headwater.graph.dataflow.versions import snapshot_of
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
 from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.stores.protocol import GraphStore
-from headwater.graph.stores.write_times import WRITTEN_AT, with_ends
+from headwater.graph.stores.write_times import UNDONE_AT, WRITTEN_AT, with_ends
 
 MOST_BLOCKS = 20_000  # blocks of one dataset
 UNDONE = "undone"  # the tag of a version that a compaction wrote and that was undone
@@ -83,7 +83,8 @@ async def _versions(graph: GraphStore, tenant: str, dataset: str) -> Sequence[No
 
 
 def _is_undone(version: Node) -> bool:
-    return version.properties.get("merges") is True and UNDONE in descriptions_of(version).tags
+    """Whether a compaction or the commit of a replay was undone."""
+    return UNDONE_AT in version.properties or (version.properties.get("merges") is True and UNDONE in descriptions_of(version).tags)
 
 
 def _commit_order(version: Node) -> tuple[str, str]:

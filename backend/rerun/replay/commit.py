@@ -49,7 +49,7 @@ def commit(replay: Replay, folder: Path, *, keep_days: float, sources: DataRoots
         made = _settle(folder, places)
         if made is None or not made.folders:  # an earlier try that put everything back has an earlier end of its retention time
             until = now + timedelta(days=keep_days)
-            made = Commit(replay=replay.id, at=now.isoformat(timespec="seconds"), kept_until=until.isoformat(timespec="seconds"))
+            made = Commit(replay=replay.id, at=now.isoformat(timespec="milliseconds"), kept_until=until.isoformat(timespec="seconds"))
         _refuse_interrupted(made, places)
         if any(one.state is not CommitState.DONE for one in made.folders):
             raise UnsupportedError(f"The commit of the replay {replay.id} was undone.", hint="Start the replay again.")

@@ -145,13 +145,17 @@ class CommittedFolder(BaseModel):
 
 
 class Commit(BaseModel):
-    """The commit of a replay. The old data is stored until `kept_until` (ISO 8601, UTC). `is_undone`: an undo has begun."""
+    """The commit of a replay. The old data is stored until `kept_until` (ISO 8601, UTC). `is_undone`: an undo has begun.
+
+    `notes` are sentences about its lineage.
+    """
 
     replay: str
     at: str
     kept_until: str
     is_undone: bool = False
     folders: list[CommittedFolder] = []
+    notes: list[str] = Field(default=[], exclude=True)
 
 
 class Replay(BaseModel):
@@ -166,6 +170,8 @@ class Replay(BaseModel):
     `outputs` are the compared datasets in the order in which they are made; empty: `output`. `notes` are sentences about the result.
 
     `stop` is the stop at which a replay of the kind `step` waits for an answer.
+
+    `captures`: the programs capture their records, so that a commit has record lineage.
 
     `commit` is in `commit.json`, next to the replay's own file. `started_by` is the person or the key that asked for the replay.
 
@@ -189,6 +195,7 @@ class Replay(BaseModel):
     edits: Mapping[str, Mapping[str, Mapping[str, str | None]]] = {}
     partials: str = ""
     changed_places: Sequence[str] = ()
+    captures: bool = False
     chosen: Mapping[str, Sequence[int]] | None = None
     limits: Limits = Limits()
     starts: Sequence[str] = ()

@@ -19,6 +19,7 @@ from headwater.backend.rerun.runners import Launch, ProgramRunner, Runners, Stop
 from headwater.errors import HeadwaterError
 from headwater.spark_listener.replay import VARIABLE, ReplayOrder
 
+HOME = "home"  # this folder in the replay's folder has the captures
 CANCEL = "cancel"  # this file in the replay's folder ends the replay
 KEPT_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "JAVA_HOME", "SPARK_HOME", "VIRTUAL_ENV")
 
@@ -61,13 +62,15 @@ def run_steps(
         ReplayOrder(
             replay=replay.id, shadow=replay.shadow, exclude=replay.exclude, script_sha256=step.invocation.script_sha256,
             keep=replay.keep, restrict=replay.restrict, edits=replay.edits, partials=replay.partials, changed=replay.changed_places,
+            captures=replay.captures,
         ).save(order)  # fmt: skip
         step.state = ReplayState.RUNNING
         changed(replay)
         began = time.monotonic()
         log = folder / f"step-{number}.log"
         runner = runners.of_program(step.invocation.namespace, step.invocation.job) if runners is not None else None
-        code = run_program(step.invocation, order, log, stop=stop, runner=runner)
+        capturing = capture_variables(folder / HOME, step.invocation) if replay.captures else None
+        code = run_program(step.invocation, order, log, capturing=capturing, stop=stop, runner=runner)
         if reason := stop():
             step.state = ReplayState.FAILED
             raise ReplayStoppedError(
@@ -78,6 +81,15 @@ def run_steps(
         changed(replay)
         if code:
             raise ReplayFailedError(story(step.invocation, code, log), hint=f"The whole log is {log}.")
+
+
+def capture_variables(home: Path, invocation: Invocation) -> dict[str, str]:
+    """Return the variables that make a program capture its records into a home of its own, under the name of its job.
+
+    In the mode `active`, a trace never computes records again from the sources, which have other records than the replay read.
+    """
+    ours = {"HOME": str(home), "MODE": "active", "RDD_RECORDS": "true", "NAMESPACE": invocation.namespace, "NAME": invocation.job}
+    return {f"HEADWATER_{name}": value for name, value in ours.items()}
 
 
 def run_program(

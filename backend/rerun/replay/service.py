@@ -16,20 +16,24 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 from pydantic import ValidationError
 
 from headwater.backend.rerun.replay.approval import Approval, approve, check_approved
 from headwater.backend.rerun.replay.checks import check_met, check_readable, check_unchanged, file_states
+from headwater.backend.rerun.replay.commit import FILE as COMMIT_FILE
+from headwater.backend.rerun.replay.commit import KINDS as COMMITTED_KINDS
 from headwater.backend.rerun.replay.commit import check_places, commit, expire, keeps_old_data, load_commit, undo
 from headwater.backend.rerun.replay.dry_run import DryRun, summarize
 from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind, refuse_other_parts
 from headwater.backend.rerun.replay.latest_runs import check_read_by_latest_runs
+from headwater.backend.rerun.replay.lineage import CommitLineage, is_waiting
 from headwater.backend.rerun.replay.model import FAULT, Commit, Limits, Replay, ReplayState, Step
 from headwater.backend.rerun.replay.output_places import OutputPlaces
 from headwater.backend.rerun.replay.partial_results import limit_partial_results, notes_on_partial_results, partial_results_folder
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
+from headwater.backend.rerun.replay.replaced_versions import find_replaced_versions
 from headwater.backend.rerun.replay.replay_settings import ReplaySettings
 from headwater.backend.rerun.replay.replayed_places import place_named
 from headwater.backend.rerun.replay.results import add_result
@@ -44,7 +48,9 @@ from headwater.graph.stores import GraphStore
 from headwater.graph.trace import TraceAnswer, TraceRequest
 from headwater.spark_listener.registry import Registry
 
+Notes = list[str]
 _FILE = "replay.json"
+_SETTLING = "lineage"  # the name of a task, in place of a replay's id
 KEEP_DAYS = 7.0  # retention time of old data after a commit
 _log = logging.getLogger("headwater.replay")
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -60,14 +66,23 @@ class Replays:
     """Implements the schema's `ReplayService` over the folder `replays/` of a home."""
 
     def __init__(
-        self, folder: Path, graph: GraphStore, trace: Tracer, registry: Registry, sources: DataRoots, turn: asyncio.Lock | None = None
+        self,
+        folder: Path,
+        graph: GraphStore,
+        trace: Tracer,
+        registry: Registry,
+        sources: DataRoots,
+        turn: asyncio.Lock | None = None,
+        lineage: CommitLineage | None = None,
     ) -> None:
+        """`lineage` delivers the lineage of commits. Without it, none is delivered."""
         self._folder = folder
         self._graph = graph
         self._trace = trace
         self._registry = registry
         self._sources = sources
         self._one_at_a_time = turn or asyncio.Lock()
+        self._lineage = lineage
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:
@@ -131,7 +146,8 @@ class Replays:
             notes=[*work.notes, *work.start.notes(work.upstream.flows)],
             starts=work.start.datasets, states=states, steps=steps,
             limits=limits or Limits(), process=os.getpid(), started_by=by, changed_places=work.changed,
-            partials=str(partial_results_folder(self._folder, tenant)) if work.changed else "",
+            partials=str(partial_results_folder(self._folder, tenant)) if work.changed and not commits else "",
+            captures=kind in COMMITTED_KINDS and (commits or not work.changed),
         )  # fmt: skip
         if commits:
             await asyncio.to_thread(check_places, replay, self._sources)
@@ -229,6 +245,8 @@ class Replays:
                 raise InvalidQueryError(
                     f"The replay {identifier} was committed, and its folder is needed to undo that.", field="id", hint="Undo it, or wait."
                 )
+            if self._lineage is not None:
+                await asyncio.to_thread(self._lineage.forget, found, load_commit(self._folder / identifier), self._folder / identifier)
             await asyncio.to_thread(shutil.rmtree, self._folder / identifier)
         return found
 
@@ -273,8 +291,11 @@ class Replays:
         if ReplaySettings.of_home(self._folder.parent).commit.approval:
             await asyncio.to_thread(check_approved, found, self._folder / identifier, by)
         await asyncio.to_thread(partial(expire, self._folder, sources=self._sources))
+        await self.settle_lineage()
         await asyncio.to_thread(check_unchanged, found, self._sources)
-        return await asyncio.to_thread(partial(commit, found, self._folder / identifier, keep_days=keep_days, sources=self._sources))
+        made = await asyncio.to_thread(partial(commit, found, self._folder / identifier, keep_days=keep_days, sources=self._sources))
+        made.notes = await self._settle_lineage(found, made)
+        return made
 
     async def undo(self, tenant: str, identifier: str) -> Commit:
         """Put the old data of a committed replay back.
@@ -283,9 +304,36 @@ class Replays:
             NotFoundError: there is no such replay, or no commit to undo.
             SourceChangedError: the committed data changed since.
         """
-        await self._known(tenant, identifier)
+        found = await self._known(tenant, identifier)
         await asyncio.to_thread(partial(expire, self._folder, sources=self._sources))
-        return await asyncio.to_thread(partial(undo, identifier, self._folder / identifier, sources=self._sources))
+        await self.settle_lineage()
+        made = await asyncio.to_thread(partial(undo, identifier, self._folder / identifier, sources=self._sources))
+        made.notes = await self._settle_lineage(found, made)
+        return made
+
+    async def settle_lineage(self) -> None:
+        """Deliver the lineage of commits and undos whose process was killed. If this fails for a replay, the next call tries again."""
+        for replay in await asyncio.to_thread(lambda: [self._load(file.parent / _FILE) for file in self._folder.glob(f"*/{COMMIT_FILE}")]):
+            if replay is not None and replay.commit is not None:
+                await self._settle_lineage(replay, replay.commit)
+
+    def settling(self) -> Self:
+        """Start `settle_lineage` in the background, and return this object. The task ends before `close` returns."""
+        self._tasks[_SETTLING] = asyncio.create_task(self.settle_lineage())
+        return self
+
+    async def _settle_lineage(self, replay: Replay, made: Commit) -> Notes:
+        """Deliver the lineage of a commit or its undo, and return notes about it."""
+        folder = self._folder / replay.id
+        if self._lineage is None or not await asyncio.to_thread(is_waiting, replay, made, folder):
+            return []
+        try:
+            replaced = await find_replaced_versions(self._graph, replay.tenant, made)
+            lineage = await asyncio.to_thread(self._lineage.deliver, replay, made, folder, replaced)
+        except (HeadwaterError, OSError, ValueError) as error:
+            _log.warning("the lineage of the replay %s cannot be delivered now: %s", replay.id, error)
+            return [f"Its lineage is delivered later: {error}"]
+        return [f"Lineage was refused: {reason}" for reason in lineage.refused]
 
     async def _known(self, tenant: str, identifier: str) -> Replay:
         found = await self.get(tenant, identifier)

@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.internal.SQLConf;
@@ -47,14 +48,14 @@ final class EditedScan {
         }
     }
 
-    /** `plan` reads the same columns as `scanOutput` under ids of its own: `output`. The result has the ids of `scanOutput`. */
+    /** `plan` reads the same columns as `scanOutput` under ids of its own: `output`. The result has the ids of `scanOutput`, and the reference. */
     LogicalPlan over(LogicalPlan plan, Attribute reference, List<Attribute> output, List<Attribute> scanOutput, List<?> dataColumns) {
         for (Object name : values.keySet()) {
             if (!dataColumns.contains(name)) {
                 throw new IllegalStateException("Replay cannot edit the column " + name + ": the files have the columns " + dataColumns + ".");
             }
         }
-        List<Alias> columns = new ArrayList<>();
+        List<NamedExpression> columns = new ArrayList<>();
         for (int i = 0; i < output.size(); i++) {
             Attribute was = scanOutput.get(i);
             Attribute read = output.get(i);
@@ -66,6 +67,7 @@ final class EditedScan {
             }
             columns.add(new Alias(value, was.name(), was.exprId(), was.qualifier(), Scala.none(), Scala.empty()));
         }
+        columns.add(reference);
         return new Project(Scala.seq(columns), plan);
     }
 

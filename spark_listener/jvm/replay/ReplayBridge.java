@@ -1,5 +1,6 @@
 package headwater.replay;
 
+import headwater.rewrite.scans.RecordChange;
 import headwater.shim.Scala;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
@@ -13,6 +14,7 @@ public final class ReplayBridge {
     /** `records` is the JSON object that `ReplayRecords` reads. */
     public ReplayBridge(String shadow, String records) throws Exception {
         rule = new ReplayRule(shadow, new ReplayRecords(records));
+        RecordChange.set(rule);
     }
 
     /** Replays queries of this session too. One that was cloned from an adopted session has the rule already. */

@@ -1,7 +1,10 @@
 package headwater.replay;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.nodes.HiddenProject;
 import headwater.rewrite.scans.NumberedScan;
+import headwater.rewrite.scans.RecordChange;
 import headwater.rewrite.scans.ScanCheck;
 import headwater.rewrite.scans.formats.RecordFormat;
 import headwater.rewrite.scans.formats.RecordFormats;
@@ -14,6 +17,7 @@ import headwater.source.OrdinalFileIndex;
 import headwater.source.RankedFormat;
 import headwater.source.SourceFiles;
 import headwater.source.WantedRows;
+import headwater.tap.Reports;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -31,6 +35,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -49,7 +55,7 @@ import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
  * program that would write outside of the shadow root. Unlike capture, it fails the query if it cannot do its work. A
  * replay that silently repeats the original is worthless, and one that overwrites the original is worse.
  */
-public final class ReplayRule extends Rule<LogicalPlan> {
+public final class ReplayRule extends Rule<LogicalPlan> implements RecordChange {
     // Commands that change no data. Any other that is not led to the shadow is refused: a list of what is harmful would be too short.
     private static final Pattern HARMLESS = Pattern.compile(
         "(CreateView|DropTempView|Set|SetCatalog|SetNamespace|Reset|Show|Describe|Explain|ListFiles|ListJars|AddJar|AddJars|AddFiles|CacheTable|"
@@ -177,10 +183,47 @@ public final class ReplayRule extends Rule<LogicalPlan> {
         if (relation.fileFormat() instanceof TextFileFormat && infersSchema()) {
             return scan;
         }
-        // One ordinal a file, and no file in splits: a record's number is then its rank.
+        SourceFiles files = new SourceFiles(0, unit(relation));
+        NumberedScan changed = change(scan, relation, files, null);
+        return changed == null ? scan : new Project(Scala.widened(scan.output()), changed.plan());
+    }
+
+    /** For scans that a capture numbers. A scan with an index of ordinals is left alone afterwards. */
+    public NumberedScan numbered(LogicalRelation scan, HadoopFsRelation relation, Capture capture) {
+        checkRead(relation);
+        if (!isChanged(relation)) {
+            return null;
+        }
+        NumberedScan changed = change(scan, relation, capture.source(relation, unit(relation)), capture.reports);
+        List<NamedExpression> columns = new ArrayList<>(Scala.<Attribute>list(scan.output()));
+        columns.add(changed.reference());
+        return new NumberedScan(new HiddenProject(Scala.seq(columns), changed.plan(), scan), changed.reference());
+    }
+
+    /** One ordinal a file, and no file in splits: a record's number is then its rank. */
+    private static long unit(HadoopFsRelation relation) {
         RecordFormat known = RecordFormats.of(relation.fileFormat());
-        SourceFiles files = new SourceFiles(0, known == null || known.countsWholeFiles() ? 0L : Long.MAX_VALUE);
+        return known == null || known.countsWholeFiles() ? 0L : Long.MAX_VALUE;
+    }
+
+    private boolean isChanged(HadoopFsRelation relation) {
+        for (SourceFiles.Entry entry : list(relation, new SourceFiles(0, 0L)).entries()) {
+            String file = OneSpelling.of(entry.path());
+            if (records.excluded.containsKey(file) || records.edits.containsKey(file) || records.isRestricted(file)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static SourceFiles list(HadoopFsRelation relation, SourceFiles files) {
         new OrdinalFileIndex(relation, files, relation.partitionSchema().add("_headwater_ordinal", "int")).listFiles(Scala.empty(), Scala.empty());
+        return files;
+    }
+
+    /** The numbered scan with changed records. Null if none changes. */
+    private NumberedScan change(LogicalRelation scan, HadoopFsRelation relation, SourceFiles files, Reports reports) {
+        list(relation, files);
         ChosenRecords excluded = new ChosenRecords();
         ChosenRecords kept = new ChosenRecords();
         Map<String, long[]> keptRows = new HashMap<>(); // path -> rows
@@ -201,11 +244,11 @@ public final class ReplayRule extends Rule<LogicalPlan> {
             }
         }
         if (excluded.isEmpty() && !isRestricted && !isEdited) {
-            return scan;
+            return null;
         }
         LogicalRelation read = isEdited ? scan.newInstance() : scan; // the edited columns get the ids of this scan
         RecordFormat format = ScanCheck.check(read, relation);
-        NumberedScan numbered = NumberedScan.of(read, relation, format, files, null, false);
+        NumberedScan numbered = NumberedScan.of(read, relation, format, files, reports, false);
         LogicalPlan plan = numbered.plan();
         if (isRestricted) {
             plan = new Filter(new AmongRecords(numbered.reference(), kept), restricted(plan, kept, keptRows));
@@ -215,9 +258,9 @@ public final class ReplayRule extends Rule<LogicalPlan> {
         }
         if (isEdited) {
             List<?> names = Arrays.asList(relation.dataSchema().fieldNames());
-            return edits.over(plan, numbered.reference(), Scala.list(read.output()), Scala.list(scan.output()), names);
+            plan = edits.over(plan, numbered.reference(), Scala.list(read.output()), Scala.list(scan.output()), names);
         }
-        return new Project(Scala.widened(scan.output()), plan);
+        return new NumberedScan(plan, numbered.reference());
     }
 
     /** The numbered scan that reads only files, row groups and rows of text with kept records, as far as its format can. */

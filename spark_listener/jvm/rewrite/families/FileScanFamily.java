@@ -7,6 +7,7 @@ import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenProject;
 import headwater.rewrite.scans.FileScans;
 import headwater.rewrite.scans.NumberedScan;
+import headwater.rewrite.scans.RecordChange;
 import headwater.rewrite.scans.formats.RecordFormat;
 import headwater.rewrite.scans.formats.RecordFormats;
 import headwater.shim.Scala;
@@ -33,8 +34,12 @@ public final class FileScanFamily extends Family {
         LogicalRelation scan = FileScans.first(leaf);
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
         RecordFormat format = FileScans.check(leaf, scan, relation);
-        SourceFiles files = rewriter.capture.source(relation, RecordFormats.unit(relation));
-        NumberedScan numbered = NumberedScan.of(scan, relation, format, files, rewriter.capture.reports, true);
+        RecordChange change = RecordChange.ofJvm();
+        NumberedScan numbered = change == null ? null : change.numbered(scan, relation, rewriter.capture);
+        if (numbered == null) {
+            SourceFiles files = rewriter.capture.source(relation, RecordFormats.unit(relation));
+            numbered = NumberedScan.of(scan, relation, format, files, rewriter.capture.reports, true);
+        }
         LogicalPlan plan = numbered.plan();
         List<Expression> filters = FileScans.partitionFilters(leaf);
         if (!filters.isEmpty()) {

@@ -6,6 +6,7 @@ import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.scans.NumberedScan;
+import headwater.rewrite.scans.RecordChange;
 import headwater.rewrite.scans.ScanCheck;
 import headwater.rewrite.scans.formats.RecordFormat;
 import headwater.rewrite.scans.formats.RecordFormats;
@@ -29,8 +30,12 @@ public final class ScanFamily extends Family {
         }
         RecordFormat format = ScanCheck.check(scan, relation);
         ScanCheck.checkFilters(scan, relation, rewriter.capture.original);
-        SourceFiles files = rewriter.capture.source(relation, RecordFormats.unit(relation));
-        NumberedScan numbered = NumberedScan.of(scan, relation, format, files, rewriter.capture.reports, true);
+        RecordChange change = RecordChange.ofJvm();
+        NumberedScan numbered = change == null ? null : change.numbered(scan, relation, rewriter.capture);
+        if (numbered == null) {
+            SourceFiles files = rewriter.capture.source(relation, RecordFormats.unit(relation));
+            numbered = NumberedScan.of(scan, relation, format, files, rewriter.capture.reports, true);
+        }
         List<HiddenColumn> hidden = new ArrayList<>();
         hidden.add(new HiddenColumn(numbered.reference(), operator));
         return new Rewritten(numbered.plan(), hidden);
