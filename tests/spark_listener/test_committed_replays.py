@@ -70,7 +70,7 @@ class Pipeline:
         async def ask() -> TraceAnswer:
             async with await Workspace.open(load_settings(home=self.home)) as workspace:
                 await workspace.take_in()
-                return await workspace.trace("default", TraceRequest(str(self.folder / dataset), where=where, **more))
+                return await workspace.trace("default", TraceRequest(dataset=str(self.folder / dataset), where=where, **more))
 
         return asyncio.run(ask())
 

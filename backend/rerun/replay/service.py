@@ -33,7 +33,7 @@ from headwater.backend.rerun.replay.model import FAULT, Commit, Limits, Replay, 
 from headwater.backend.rerun.replay.output_places import OutputPlaces
 from headwater.backend.rerun.replay.partial_results import limit_partial_results, notes_on_partial_results, partial_results_folder
 from headwater.backend.rerun.replay.process_wait import in_thread_left_behind
-from headwater.backend.rerun.replay.replaced_versions import find_replaced_versions
+from headwater.backend.rerun.replay.replaced_versions import find_replaced_versions, notes_on_commits
 from headwater.backend.rerun.replay.replay_settings import ReplaySettings
 from headwater.backend.rerun.replay.replayed_places import place_named
 from headwater.backend.rerun.replay.results import add_result
@@ -139,11 +139,12 @@ class Replays:
         outputs = list(work.outputs or [work.output]) if is_kept or commits else []
         places, before = await asyncio.to_thread(OutputPlaces(self._sources).states, outputs)
         identifier = uuid.uuid4().hex
+        notes = [*work.notes, *work.start.notes(work.upstream.flows)]
+        notes += await notes_on_commits(self._graph, tenant, work.outputs or [work.output])
         replay = Replay(
             id=identifier, tenant=tenant, output=work.output, within=place_named(work.output, request.output), started_at=_now(), kind=kind,
             shadow=str(self._folder / identifier / "data"), exclude=work.exclude, keep=work.keep, restrict=work.restrict, edits=work.edits,
-            chosen=work.chosen, outputs=work.outputs, before=before, places=places,
-            notes=[*work.notes, *work.start.notes(work.upstream.flows)],
+            chosen=work.chosen, outputs=work.outputs, before=before, places=places, notes=notes,
             starts=work.start.datasets, states=states, steps=steps,
             limits=limits or Limits(), process=os.getpid(), started_by=by, changed_places=work.changed,
             partials=str(partial_results_folder(self._folder, tenant)) if work.changed and not commits else "",

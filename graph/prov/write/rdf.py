@@ -45,7 +45,6 @@ _RELATIONS = {
     Kind.DELEGATION: _Relation("actedOnBehalfOf", "qualifiedDelegation", "Delegation", ("agent", "hadActivity")),
     Kind.INFLUENCE: _Relation("wasInfluencedBy", "qualifiedInfluence", "Influence", ("influencer",)),
 }
-_REVISION = _Relation("wasRevisionOf", "qualifiedRevision", "Revision", _RELATIONS[Kind.DERIVATION].arguments)
 _IS_REVISION = (TYPE, Name(f"{PROV}Revision"))
 _PLAIN = {Kind.SPECIALIZATION: "specializationOf", Kind.ALTERNATE: "alternateOf", Kind.MEMBERSHIP: "hadMember"}
 
@@ -82,9 +81,9 @@ def _statement(statement: Statement) -> str:
     if kind is Kind.MENTION:
         return f"{subject} prov:mentionOf {_iri(args[1] or '')} ; prov:asInBundle {_iri(args[2] or '')} .\n"
     relation = _RELATIONS[kind]
-    if kind is Kind.DERIVATION and _IS_REVISION in attributes:
-        relation, attributes = _REVISION, tuple(attribute for attribute in attributes if attribute != _IS_REVISION)
     plain = f"{subject} prov:{relation.property} {_iri(args[1])}" if args[1] else subject
+    if kind is Kind.DERIVATION and _IS_REVISION in attributes and args[1]:
+        plain += f" ; prov:wasRevisionOf {_iri(args[1])}"  # PROV-O has a property for this kind of derivation
     if identifier is None and not attributes and args[1] and not any(args[2:]):
         return f"{plain} .\n"
     predicates = [f"a prov:{relation.type}", *map(_attribute, attributes)]

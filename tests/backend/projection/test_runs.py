@@ -159,3 +159,27 @@ def test_an_event_without_a_time_has_no_stamp(time: object) -> None:
     with pytest.raises(InvalidEventError) as refusal:
         event_stamp({"eventTime": time}, "k")
     assert refusal.value.field == "$.eventTime"
+
+
+async def test_a_committed_replay_replaces_a_version_and_is_not_the_last_run_of_its_job(tmp_path: Path) -> None:
+    replay, old = "0198c0de-0000-7000-8000-0000000000ff", f"version:file:/report:{RUN}"
+    output = {"namespace": "file", "name": "/report"}
+    block = {"mode": "base", "writtenAt": "2026-01-02T00:00:00Z", "replaces": old, "replay": "a"}
+    facets = {"headwater_replay": {"replaces": [RUN], "through": ["dataset:file:/raw", "job:x:y", 7]}}
+    again = run_event(run=replay, second=9, facets=facets, outputs=[{**output, "facets": {"headwater_block": block}}])
+    undo = run_event(
+        "OTHER", run=replay, second=20, facets={"headwater_replay": {"replay": "a"}},
+        outputs=[{**output, "facets": {"headwater_block": {"undoneAt": "2026-01-03T00:00:00Z"}}}],
+    )  # fmt: skip
+    async with graph_of(tmp_path, run_event(outputs=[output]), again, undo) as graph:
+        assert {name: (await graph.node(JOB_ID)).properties[name] for name in ("lastRun", "lastComplete")} == {
+            "lastRun": RUN_ID, "lastComplete": RUN_ID,
+        }  # fmt: skip
+        assert await graph.arcs(EdgeKind.REPLAYS) == {(RUN_ID, f"run:{replay}")}
+        run = await graph.node(f"run:{replay}")
+        assert [name for name in run.properties if name.startswith("input:")] == ["input:dataset:file:/raw"]
+        version = (await graph.node(f"version:file:/report:{replay}")).properties
+        assert {name: version[name] for name in ("writtenAt", "undoneAt", "replaces", "block")} == {
+            "writtenAt": "2026-01-02T00:00:00.000000Z", "undoneAt": "2026-01-03T00:00:00.000000Z", "replaces": old, "block": "base",
+        }  # fmt: skip
+        assert ("dataset:file:/raw", JOB_ID) not in await graph.arcs(EdgeKind.READS)

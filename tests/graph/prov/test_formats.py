@@ -103,14 +103,21 @@ def test_the_package_reads_every_statement_from_json():
     assert {str(kind) for kind in entity.get_asserted_types()} == {"hw:Dataset", "prov:Collection"}
 
 
+def _says(record, other):
+    """Whether a record of the package says at least what another does."""
+    alike = record.get_type() == other.get_type() and record.identifier == other.identifier
+    return record == other or (alike and bool(other.attributes) and set(other.attributes) <= set(record.attributes))
+
+
 def test_what_is_said_in_trig_is_said_in_json_too():
     """PROV-O has the plain property next to the qualified one, which the package reads as a statement of its own."""
     (graph,) = by_the_package(EVERYTHING, ProvFormat.TRIG).bundles
     (bundle,) = by_the_package(EVERYTHING, ProvFormat.JSON).bundles
     spoken = graph.get_records()
-    lost = [record for record in bundle.get_records() if record not in spoken]
+    # The package reads `wasRevisionOf`, next to `wasDerivedFrom`, as one more attribute of the entity.
+    lost = [record for record in bundle.get_records() if not any(_says(other, record) for other in spoken)]
     assert [str(record) for record in lost if record.get_type().localpart not in ("Influence", "Start", "End")] == []
-    added = [record for record in spoken if record not in bundle.get_records()]
+    added = [record for record in spoken if not any(_says(record, other) for other in bundle.get_records())]
     assert all(not record.attributes[2:] or record.get_type().localpart in ("Influence", "Start", "End") for record in added)
 
 
