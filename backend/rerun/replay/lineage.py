@@ -26,10 +26,11 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from headwater.backend.rerun.replay.model import Commit, CommitState, CommittedFolder, Replay
+from headwater.backend.rerun.replay.model import Commit, CommitState, CommittedFolder, Replay, Step
 from headwater.backend.rerun.replay.runner import HOME
 from headwater.backend.rerun.shadow_lineage import map_texts, with_files
 from headwater.errors import InvalidCaptureError, InvalidEventError, InvalidInputError, UnavailableError
+from headwater.graph.files.table_folders import table_kind
 from headwater.graph.model import NodeKind, node_id, parse_id, run_key
 from headwater.graph.records import ReplacedData
 from headwater.graph.records.atomic_files import write_durably
@@ -41,6 +42,7 @@ from headwater.spark_listener.spool.log import ItemKind
 
 FILE = "lineage.json"
 PREFIX = ".replay-"  # between the name of an output and the id of the replay, if the output was not committed
+_FOLDER = "folder"  # the kind of place whose files keep their lengths and times in a commit
 _FACET = "headwater_replay"
 _BLOCK = "headwater_block"
 _SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet"
@@ -90,9 +92,19 @@ def load_lineage(folder: Path) -> Lineage | None:
         return None
 
 
+def can_deliver(steps: Iterable[Step], places: Mapping[str, str]) -> bool:
+    """Whether the lineage of a replay can be delivered after a commit: all outputs are local folders, and no program writes a table.
+
+    `places` are the kinds of the places of outputs.
+    """
+    written = {dataset for step in steps for dataset in step.writes}
+    local = [Path(parse_id(dataset)[1][1]) for dataset in written if parse_id(dataset)[1][0] == "file"]
+    return set(places.values()) <= {_FOLDER} and all(table_kind(place) is None for place in local)
+
+
 def is_waiting(replay: Replay, made: Commit | None, folder: Path) -> bool:
     """Whether a commit has lineage that is not delivered, or an undo that the graph does not know."""
-    if not replay.captures or made is None or not made.folders:
+    if not replay.captures or made is None or not made.folders or any(one.kind != _FOLDER for one in made.folders):
         return False
     states = {one.state for one in made.folders}
     known = load_lineage(folder)

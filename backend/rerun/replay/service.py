@@ -28,7 +28,7 @@ from headwater.backend.rerun.replay.commit import check_places, commit, expire, 
 from headwater.backend.rerun.replay.dry_run import DryRun, summarize
 from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind, refuse_other_parts
 from headwater.backend.rerun.replay.latest_runs import check_read_by_latest_runs
-from headwater.backend.rerun.replay.lineage import CommitLineage, is_waiting
+from headwater.backend.rerun.replay.lineage import CommitLineage, can_deliver, is_waiting
 from headwater.backend.rerun.replay.model import FAULT, Commit, Limits, Replay, ReplayState, Step
 from headwater.backend.rerun.replay.output_places import OutputPlaces
 from headwater.backend.rerun.replay.partial_results import limit_partial_results, notes_on_partial_results, partial_results_folder
@@ -148,7 +148,7 @@ class Replays:
             starts=work.start.datasets, states=states, steps=steps,
             limits=limits or Limits(), process=os.getpid(), started_by=by, changed_places=work.changed,
             partials=str(partial_results_folder(self._folder, tenant)) if work.changed and not commits else "",
-            captures=kind in COMMITTED_KINDS and (commits or not work.changed),
+            captures=kind in COMMITTED_KINDS and (commits or not work.changed) and await asyncio.to_thread(can_deliver, steps, places),
         )  # fmt: skip
         if commits:
             await asyncio.to_thread(check_places, replay, self._sources)

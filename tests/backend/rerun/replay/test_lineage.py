@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.rerun.replay.commit import commit, output_states, undo
+from headwater.backend.rerun.replay.commit import commit, undo
 from headwater.backend.rerun.replay.lineage import FILE, CommitLineage, LineageState, ShadowNames, is_waiting, load_lineage
 from headwater.backend.rerun.replay.model import Commit, Replay, ReplayState
+from headwater.backend.rerun.replay.output_places import OutputPlaces
 from headwater.errors import UnavailableError
 from headwater.graph.records import ReplacedData
+from headwater.graph.records.roots import ANYWHERE
 from headwater.spark_listener.spool import Item, SpoolFolder
 from tests.backend.events import run_event
 
@@ -57,7 +59,7 @@ class Replayed:
         self.replay = Replay(
             id=self.folder.name, tenant="t", output=datasets[0], outputs=datasets, started_at="2026-01-01T00:00:00+00:00", process=1,
             shadow=str(self.shadow), exclude={"file:/raw/a": [3]}, edits={"file:/raw/a": {"1": {"v": "40"}}}, kind="what-if",
-            state=ReplayState.COMPLETE, changed=datasets, before=output_states(datasets), captures=True,
+            state=ReplayState.COMPLETE, changed=datasets, before=OutputPlaces(ANYWHERE).states(datasets)[1], captures=True,
         )  # fmt: skip
         self.files: dict[str, Path] = {}
         for name in self.places:
