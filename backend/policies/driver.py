@@ -43,6 +43,7 @@ class PolicyDriver:
 
     async def _go_on(self) -> None:
         while not self._stopping:
+            self._woken.clear()  # else an earlier wake would end every wait below
             if not has_policies(self._settings):
                 await self._wait(_IDLE)
                 continue
@@ -50,7 +51,6 @@ class PolicyDriver:
                 await self._work()
             except Exception as error:  # noqa: BLE001 - whatever it is, checks must go on when it is over
                 _log.warning("policies wait: %s", error, exc_info=not isinstance(error, HeadwaterError))
-                self._woken.clear()
                 await self._wait(_PAUSE)
 
     async def _work(self) -> None:

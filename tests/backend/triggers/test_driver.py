@@ -1,4 +1,4 @@
-"""The thread that drives triggers rests while there are none."""
+"""The threads that drive triggers and policies rest while there are none."""
 
 from __future__ import annotations
 
@@ -7,25 +7,31 @@ from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
 from headwater.backend.home.settings import load_settings
+from headwater.backend.policies import driver as policy_driver
 from headwater.backend.triggers import driver
 from headwater.backend.workspace import Workspace
 
 
-def test_a_wake_without_triggers_causes_no_busy_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("drivers", [driver, policy_driver])
+def test_a_wake_without_anything_to_do_causes_no_busy_loop(drivers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks, enough = [], Event()
 
-    def has_store(_: Any) -> bool:
+    def has_none(_: Any) -> bool:
         looks.append(time.monotonic())
         if len(looks) == 4:
             enough.set()
         return False
 
-    monkeypatch.setattr(driver, "has_store", has_store)
-    running = driver.TriggerDriver(cast("Workspace", SimpleNamespace(settings=load_settings(home=tmp_path))))
+    monkeypatch.setattr(drivers, "has_store" if drivers is driver else "has_policies", has_none)
+    workspace = cast("Workspace", SimpleNamespace(settings=load_settings(home=tmp_path), log=None))
+    running = (
+        driver.TriggerDriver(workspace) if drivers is driver else policy_driver.PolicyDriver(workspace.settings, workspace.log, Mock())
+    )
     running.wake()
     running.start()
     running.wake()  # may end one pause, but not the ones after it
