@@ -1,7 +1,11 @@
 """A home in which five jobs were captured record by record, graph and all: for tests of what people ask."""
 
+import json
 from pathlib import Path
 
+from headwater.backend.home.folder import Home
+from headwater.backend.ingest.log.model import Draft, EntryKind
+from headwater.backend.ingest.log.sqlite import SqliteLog
 from headwater.backend.projection import WrittenFile, capture_stamp, fold, project_capture
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.stores import GraphStore
@@ -30,3 +34,13 @@ async def project_captures(graph: GraphStore, records: AssociationStore) -> None
         manifest = records.manifest(TENANT, entry.capture).to_json()
         files = [WrittenFile(*file.block, file.rows, file.attempt) for file in records.files(TENANT, entry.capture)]
         await fold(graph, TENANT, [project_capture(manifest, capture_stamp(manifest, entry.capture), files)])
+
+
+def log_manifests(home: Path) -> None:
+    """Append the manifests of the captures in a home to its log, from which `capture_pipeline` keeps away."""
+    records, log = AssociationStore(home / "associations", sources=ANYWHERE), SqliteLog(Home(home).log)
+    for entry in records.catalog.captures(TENANT):
+        body = json.dumps(records.manifest(TENANT, entry.capture).to_json()).encode()
+        log.append(TENANT, [Draft(EntryKind.CAPTURE, bytes.fromhex(f"{len(body):064x}"), body)]).result()
+    log.close()
+    records.close()

@@ -91,6 +91,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("POST", "/api/v1/captures"): Rule(Scope.INTAKE, "intake.manifest", _JSON),
     ("POST", "/api/v1/prov"): Rule(Scope.INTAKE, "intake.prov", _PROV),
     ("GET", "/api/v1/prov"): Rule(Scope.EXPORT, "export.prov", within=_FILTERED),
+    ("GET", "/api/v1/evidence"): Rule(Scope.EXPORT, "export.evidence"),
     ("GET", "/api/v1/export/datahub"): Rule(Scope.EXPORT, "export.datahub", within=_FILTERED),
     ("GET", "/api/v1/export/openmetadata"): Rule(Scope.EXPORT, "export.openmetadata", within=_FILTERED),
     ("GET", "/api/v1/impact"): Rule(Scope.READ, "impact", within=_FILTERED),

@@ -97,7 +97,7 @@ class PermittedQuestions:
         self, tenant: str, request: TraceRequest, notation: ProvFormat, *, counted: Callable[[int], None] = lambda _: None
     ) -> AsyncGenerator[bytes, None]:
         self._who.require_whole(Scope.EXPORT)
-        if request.where is not None:
+        if request.where is not None or request.rows:
             self._who.require(Scope.RECORDS)
             self._who.require_whole(Scope.RECORDS)
         return self._questions.export(tenant, request, notation, counted=counted)

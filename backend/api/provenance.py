@@ -52,6 +52,8 @@ async def get_prov(
         Query(description="The id of a run, dataset, column or any other node; with `where`, a dataset."),
     ] = None,
     where: Annotated[str | None, Query(description="Export the trace of these records: DuckDB SQL over the columns.")] = None,
+    file: Annotated[str | None, Query(description="The file of one record, in the place of `where`.")] = None,
+    row: Annotated[int | None, Query(ge=0, description="The number of the record in `file`, from 0.")] = None,
     column: Annotated[str | None, Query(description="The column to explain; narrows a witness.")] = None,
     semantics: Annotated[Semantics, Query(description="influence, or witness.")] = Semantics.INFLUENCE,
     forward: Annotated[bool, Query(description="Export what was made of the records.")] = False,
@@ -66,12 +68,16 @@ async def get_prov(
     With a parameter of a view, the export is the view around `target`, which may then have several values.
     """
     chosen = notation or negotiated(accept)
-    if options.given and where is None:
+    rows = selected_rows(where, file, row)
+    has_records = where is not None or bool(rows)
+    if options.given and not has_records:
         request: Exported = options.request(target or ())
     else:
-        trace = TraceRequest(dataset=_one(target), where=where, column=column, semantics=semantics, forward=forward, to=to)
-        request = _unmixed(replace(trace, as_of=options.as_of) if where is not None else trace, options)
-        if where is not None:
+        trace = TraceRequest(dataset=_one(target), where=where, rows=rows, column=column, semantics=semantics, forward=forward, to=to)
+        if has_records:
+            trace = replace(trace, as_of=options.as_of)
+        request = _unmixed(trace, options)
+        if has_records:
             ended = Act("export.prov.end", [trace.dataset])
             records = questions_of(parts, who).export(who.tenant, trace, chosen, counted=partial(setattr, ended, "records"))
             async with audited(log, "export.prov", trace.dataset):
@@ -84,6 +90,21 @@ async def get_prov(
         export = await stack.enter_async_context(open_export(seen, parts.workspace.records, who.tenant, request))
     ended = Act("export.prov.end", list(target or ()))
     return StreamingResponse(logged(_body(stack, export, chosen), log, ended), media_type=NOTATIONS[chosen].media_type)
+
+
+def selected_rows(where: str | None, file: str | None, row: int | None) -> list[tuple[str, int]]:
+    """Return the record that a request names by its file and row.
+
+    Raises:
+        InvalidQueryError: one of both is missing, or a predicate also selects records.
+    """
+    if file is None and row is None:
+        return []
+    if file is None or row is None:
+        raise InvalidQueryError("A record is named by its file and its row.", field="file" if file is None else "row")
+    if where is not None:
+        raise InvalidQueryError("A predicate and a record are both asked for.", field="where", hint="Leave out the one or the other.")
+    return [(file, row)]
 
 
 def _one(targets: list[str] | None) -> str:

@@ -48,8 +48,8 @@ async def post_ticket(
 
 @router.get("/session", response_model=dict[str, Any])
 async def get_session(who: Annotated[Principal, Depends(principal)]) -> Response:
-    """The caller's rights: `{scopes, token}`. A session sends the token as `X-Headwater-Token` to change anything."""
-    return JSONResponse({"scopes": sorted(who.scopes), "token": who.token}, headers={"Cache-Control": "no-store"})
+    """The caller's name and rights: `{name, scopes, token}`. A session sends the token as `X-Headwater-Token` to change anything."""
+    return JSONResponse({"name": who.name, "scopes": sorted(who.scopes), "token": who.token}, headers={"Cache-Control": "no-store"})
 
 
 @router.delete("/session", response_model=dict[str, Any])

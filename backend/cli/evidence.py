@@ -165,8 +165,7 @@ async def _export(request: TraceRequest, output: Path, since: str | None, home: 
 
 async def _answer(workspace: Workspace, request: TraceRequest) -> Subject:
     """Trace the records, and return the answer with its provenance."""
-    from headwater.backend.cli.trace_command import as_json
-    from headwater.backend.evidence.bundle import Subject
+    from headwater.backend.evidence.subject import subject_of
     from headwater.backend.exports.provenance import chunks_of, open_export
 
     answer = await workspace.trace(DEFAULT_TENANT, request)
@@ -174,12 +173,7 @@ async def _answer(workspace: Workspace, request: TraceRequest) -> Subject:
         raise InvalidInputError("No record meets the predicate.", hint=f"headwater trace {request.dataset} --where … shows records.")
     async with open_export(workspace.graph, workspace.records, DEFAULT_TENANT, request) as opened:
         provenance = b"".join([chunk async for chunk in chunks_of(opened, ProvFormat.JSON)])
-    question = {
-        "dataset": request.dataset, "where": request.where, "column": request.column, "semantics": str(request.semantics),
-        "to": request.to,
-    }  # fmt: skip
-    runs = {hop.run.partition(":")[2] for hop in answer.path if hop.run}
-    return Subject(question, runs, as_json(answer), provenance)
+    return subject_of(request, answer, provenance)
 
 
 def _read_checkpoint(path: Path) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 import duckdb  # noqa: F401 - traces run on it: where it is missing, the command line says which extra to install
 
@@ -17,10 +16,10 @@ from headwater.backend.cli.actor_trace import begins_at_actor, trace_handled
 from headwater.backend.cli.answers import Answers, open_answers
 from headwater.backend.cli.display_names import dataset_name
 from headwater.backend.cli.output import Format, emit, emit_json, note
+from headwater.backend.traces.answer_json import as_json, place_of
 from headwater.errors import InvalidQueryError
 from headwater.graph.model.instants import instant_of
-from headwater.graph.trace import AsOf, Grain, Semantics, TraceAnswer, TracedRecord, TraceRequest
-from headwater.graphql.values import to_json
+from headwater.graph.trace import Grain, Semantics, TraceAnswer, TraceRequest
 
 LIMIT = 10_000  # default limit of listed records
 _PLACE = ("dataset", "file", "row", "line", "grain")
@@ -64,7 +63,7 @@ def answer_and_print(
         emit_json(as_json(answer))
     elif format is Format.CSV:
         names = list(dict.fromkeys(name for record in answer.records for name in record.values))
-        emit([{**_place(record), **record.values} for record in answer.records], columns=[*_PLACE, *names], format=format)
+        emit([{**place_of(record), **record.values} for record in answer.records], columns=[*_PLACE, *names], format=format)
     else:
         from headwater.backend.cli.trace_story import print_story
 
@@ -113,66 +112,6 @@ async def _hint(answers: Answers, answer: TraceAnswer, home: Path | None) -> Non
             note(
                 f"running the program of {named} again may tell which of its records had a part: headwater recapture {quote(named)}{where}"
             )
-
-
-def as_json(answer: TraceAnswer) -> dict[str, Any]:
-    """Return the answer as JSON. Scripts rely on this form."""
-    incomplete = [{"what": item.what, "reason": item.reason, "effect": item.effect} for item in answer.incomplete]
-    if answer.total > len(answer.records):
-        reason = f"{len(answer.records)} of {answer.total} records are listed"
-        incomplete.append({"what": "limit", "reason": reason, "effect": "missing"})
-    return {
-        "semantics": answer.semantics.value,
-        "exact": answer.exact,
-        **({"notes": list(answer.notes)} if answer.notes else {}),
-        "records": [_record(record) for record in answer.records],
-        "path": [
-            {
-                "job": hop.job,
-                "run": hop.run,
-                "output": dataset_name(hop.output),
-                "inputs": [dataset_name(source) for source in hop.inputs],
-                "operations": list(hop.operations),
-                "expressions": [
-                    {"operator": step.operator, "made": {made.column: made.expression for made in step.made}, "by": list(step.by)}
-                    for step in hop.expressions
-                ],
-                "records": hop.records,
-                "grain": hop.grain.value,
-                "recaptured": hop.recaptured,
-                "tasks": list(hop.tasks),
-            }
-            for hop in answer.path
-        ],
-        "incomplete": incomplete,
-        "found_again": [
-            {"operator": item.operator, "estimated_ms": round(item.estimated_ms, 1), "took_ms": round(item.took_ms, 1)}
-            for item in answer.found_again
-        ],
-        "storage": {"requests": answer.storage_requests, "bytes": answer.storage_bytes},
-        **({} if answer.as_of is None else {"as_of": _version(answer.as_of)}),
-    }
-
-
-def _version(version: AsOf) -> dict[str, Any]:
-    return {"at": version.at, "runs": [run.partition(":")[2] for run in version.runs], "is_read": version.is_read}
-
-
-def _record(record: TracedRecord) -> dict[str, Any]:
-    place = _place(record)
-    if record.line is None:
-        del place["line"]
-    return {**place, "values": to_json(record.values)}
-
-
-def _place(record: TracedRecord) -> dict[str, Any]:
-    return {
-        "dataset": dataset_name(record.dataset),
-        "file": record.file,
-        "row": record.row,
-        "line": record.line,
-        "grain": record.grain.value,
-    }
 
 
 def reference(text: str) -> tuple[str, int]:

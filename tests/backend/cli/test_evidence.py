@@ -11,13 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headwater.backend.cli.evidence import app
-from headwater.backend.home.default_settings import DEFAULT_TENANT
-from headwater.backend.home.folder import Home
-from headwater.backend.ingest.log.model import Draft, EntryKind
-from headwater.backend.ingest.log.sqlite import SqliteLog
 from headwater.errors import ConfigurationError, InvalidInputError, InvalidQueryError, UnsupportedError
-from headwater.graph.records import ANYWHERE, AssociationStore
-from tests.captured import capture_pipeline
+from tests.captured import capture_pipeline, log_manifests
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +20,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with captured jobs, whose manifests are in its log. Their data is in the folder `data` next to it."""
     folder = tmp_path_factory.mktemp("evidence") / "home"
     asyncio.run(capture_pipeline(folder, folder.parent / "data"))
-    records, log = AssociationStore(folder / "associations", sources=ANYWHERE), SqliteLog(Home(folder).log)
-    for entry in records.catalog.captures(DEFAULT_TENANT):
-        body = json.dumps(records.manifest(DEFAULT_TENANT, entry.capture).to_json()).encode()
-        log.append(DEFAULT_TENANT, [Draft(EntryKind.CAPTURE, bytes.fromhex(f"{len(body):064x}"), body)]).result()
-    log.close()
-    records.close()
+    log_manifests(folder)
     return folder
 
 

@@ -81,3 +81,22 @@ async function readBody<Result>(response: Response): Promise<GraphQLBody<Result>
     });
   }
 }
+
+/**
+ * Ask the service for a file.
+ *
+ * @throws RequestError with the reason of the service.
+ */
+export async function requestFile(path: string): Promise<Blob> {
+  const response = await fetch(new URL(path, globalThis.document.baseURI), {
+    headers: { 'x-headwater-page': '1' },
+    credentials: 'same-origin',
+  }).catch(() => {
+    throw new RequestError('The service does not answer.', { transient: true });
+  });
+  if (response.ok) return response.blob();
+  const { message, hint } = (await response.json().catch(() => ({}))) as { message?: string; hint?: string };
+  throw new RequestError(message ?? `The service answered ${response.status} ${response.statusText}.`, {
+    ...(hint && { hint }),
+  });
+}

@@ -4,20 +4,31 @@ import {
   ViewDifferenceDocument,
   type ViewDifferenceQuery,
   ViewDocument,
+  type ViewInput,
   type ViewQuery,
 } from '../api/generated/graphql';
 import { queryOf } from '../api/query';
-import { countChanges, markChanges, withGone } from '../graph/changes';
+import { type ChangeCounts, countChanges, markChanges, withGone } from '../graph/changes';
 import { flowOfView } from '../graph/view';
 import { DEPTH, endOf, type ViewChoice, viewInput, WHOLE } from '../graph/zoom';
 import type { Location } from '../location/location';
-import { useFlowDraft, useViewDraft } from './useDraft';
+import { type DrawnPart, useFlowDraft, useViewDraft } from './useDraft';
 import { useLineage } from './useLineage';
 
 /** Larger than the number of cards, so that a drawing can grow. */
 const MAX_NODES = 600;
 const NO_VIEW: Pick<ViewQuery['view'], 'nodes' | 'edges'> = { nodes: [], edges: [] };
 const NO_LINEAGE = { nodes: [], edges: [], truncated: 0 };
+
+export interface Drawing {
+  draft: DrawnPart;
+  choice: ViewChoice;
+  /** The request, if the drawing is a view. */
+  view: ViewInput | undefined;
+  answer: ViewQuery['view'] | undefined;
+  /** The difference to an earlier time, and its counts in the drawn part. */
+  changes: { difference: ViewDifferenceQuery['viewDifference']; drawn: ChangeCounts } | undefined;
+}
 
 /**
  * The lineage of a dataset for an address: the nearest datasets and jobs, or a view. While a drawing loads, the last one stays.
@@ -28,7 +39,7 @@ export function useDrawing(location: Location, dataset: string) {
   const view = useChosenView(location, dataset);
   const { view: choice = WHOLE } = location;
   const { isReady, error, refetch, drawn } = location.view ? view : nearest;
-  const drawing = useLatest(isReady ? { ...drawn, choice } : undefined);
+  const drawing = useLatest<Drawing>(isReady ? { ...drawn, choice } : undefined);
   return { drawing, jobs: nearest.jobs, isLoading: !isReady, error, refetch };
 }
 

@@ -4,6 +4,8 @@ export interface Session {
   scopes: readonly string[];
   /** Sent with each change, because only the page knows it. */
   token: string | null;
+  /** Name of the user, as the audit log has it. */
+  name?: string;
 }
 
 const READING: Session = { scopes: ['read'], token: null };

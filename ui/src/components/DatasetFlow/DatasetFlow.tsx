@@ -1,10 +1,13 @@
+import { useRef } from 'react';
 import { RequestError } from '../../api/request';
 import { asSentence } from '../../facts/text';
+import type { Scene } from '../../graph/scene';
 import { atCoarseLevels, isWhole, type ViewChoice, WHOLE } from '../../graph/zoom';
 import { useDrawing } from '../../hooks/useDrawing';
 import { navigate } from '../../hooks/useLocation';
 import type { Location } from '../../location/location';
 import { ChangeSummary } from '../ChangeSummary/ChangeSummary';
+import { LineageExport } from '../LineageExport/LineageExport';
 import { ErrorNote, Note } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { TimeControls } from '../TimeControls/TimeControls';
@@ -26,10 +29,14 @@ interface DatasetFlowProps {
 export function DatasetFlow({ location, dataset }: DatasetFlowProps) {
   const { view, ...rest } = location;
   const show = (next: ViewChoice) => navigate(isWhole(next) ? rest : { ...rest, view: next });
+  const sceneRef = useRef<Scene | null>(null);
   const { drawing, jobs, isLoading, error, refetch } = useDrawing(location, dataset);
   return (
     <>
-      <ViewControls choice={view ?? WHOLE} onChange={show} />
+      <div className={styles.head}>
+        <ViewControls choice={view ?? WHOLE} onChange={show} />
+        {!error && drawing && <LineageExport dataset={dataset} drawing={drawing} sceneRef={sceneRef} />}
+      </div>
       <TimeControls jobs={jobs} choice={view ?? WHOLE} onChange={show} />
       {error && <Refusal error={error} onRetry={() => refetch()} onReset={() => show(atCoarseLevels(view ?? WHOLE))} />}
       {!error && !drawing && <Skeleton label="Loading the lineage" rows={4} />}
@@ -49,6 +56,7 @@ export function DatasetFlow({ location, dataset }: DatasetFlowProps) {
             choice={drawing.choice}
             onChoice={show}
             isLoading={isLoading}
+            sceneRef={sceneRef}
           />
           <div className={styles.notes}>
             {drawing.answer && (

@@ -11,7 +11,7 @@ import styles from './DatasetFlow.module.css';
 
 type GraphProps = ComponentProps<typeof LineageGraph>;
 
-interface FlowGraphProps extends Pick<GraphProps, 'view' | 'trace' | 'isLoading' | 'children'> {
+interface FlowGraphProps extends Pick<GraphProps, 'view' | 'trace' | 'isLoading' | 'sceneRef' | 'children'> {
   draft: DrawnPart;
   location: Location;
   /** The levels of the drawing. A trace has none. */

@@ -1,5 +1,6 @@
 import { type KeyboardEvent, useId, useRef, useState } from 'react';
 import { Icon } from '../Icon/Icon';
+import { ErrorNote } from '../Note/Note';
 import share from '../SharePanel/SharePanel.module.css';
 import styles from './ExportMenu.module.css';
 
@@ -7,12 +8,13 @@ export interface ExportKind {
   label: string;
   /** What the file contains. */
   hint: string;
-  save: () => void;
+  save: () => void | Promise<void>;
 }
 
 /** A button with the files in which a view can be saved. */
 export function ExportMenu({ kinds }: { kinds: readonly ExportKind[] }) {
   const [isOpen, setOpen] = useState(false);
+  const [failure, setFailure] = useState<Error>();
   const panelId = useId();
   const button = useRef<HTMLButtonElement>(null);
   const close = () => {
@@ -42,7 +44,8 @@ export function ExportMenu({ kinds }: { kinds: readonly ExportKind[] }) {
               className={styles.kind}
               onClick={() => {
                 close();
-                save();
+                setFailure(undefined);
+                Promise.resolve(save()).catch(setFailure);
               }}
             >
               <b>{label}</b>
@@ -50,6 +53,14 @@ export function ExportMenu({ kinds }: { kinds: readonly ExportKind[] }) {
             </button>
           ))}
         </section>
+      )}
+      {failure && (
+        <div className={`${share.panel} ${styles.failure}`}>
+          <ErrorNote error={failure} />
+          <button type="button" className={styles.kind} onClick={() => setFailure(undefined)}>
+            Close
+          </button>
+        </div>
       )}
     </div>
   );

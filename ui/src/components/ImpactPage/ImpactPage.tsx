@@ -1,11 +1,14 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { EXPORT_SCOPE, provOfView } from '../../api/exports';
 import { type Direction, ImpactDocument, type ImpactQuery } from '../../api/generated/graphql';
 import { keyOf } from '../../api/query';
-import { request } from '../../api/request';
+import { request, requestFile } from '../../api/request';
 import { fullName, namespaceOf } from '../../facts/datasets';
-import { downloadText, tableAsCsv } from '../../facts/files';
+import { downloadBlob, downloadText, tableAsCsv } from '../../facts/files';
 import { jobTitleOf, titleOf } from '../../graph/names';
+import { WHOLE } from '../../graph/zoom';
+import { useSession } from '../../hooks/useSession';
 import { HOME } from '../../location/location';
 import type { DatasetPageProps } from '../../pages';
 import styles from '../../styles/sections.module.css';
@@ -13,6 +16,7 @@ import { ExportMenu } from '../ExportMenu/ExportMenu';
 import { Instant } from '../Instant/Instant';
 import { Link } from '../Link/Link';
 import { ErrorNote, Note } from '../Note/Note';
+import { ReportHead } from '../ReportHead/ReportHead';
 import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { Table } from '../Table/Table';
@@ -37,6 +41,7 @@ const KINDS = [
 
 /** What a change of the dataset affects, or what it depends on, as a list that can be saved. */
 export function ImpactPage({ dataset }: DatasetPageProps) {
+  const { scopes } = useSession();
   const [direction, setDirection] = useState<Direction>('DOWNSTREAM');
   const [kind, setKind] = useState<'DATASET' | 'JOB'>('DATASET');
   const [text, setText] = useState('');
@@ -55,6 +60,14 @@ export function ImpactPage({ dataset }: DatasetPageProps) {
   }, [hasNextPage, isFetchingNextPage, loaded, fetchNextPage]);
   const last = data?.pages.at(-1)?.impact;
   const all = data?.pages.flatMap(({ impact }) => impact.rows) ?? [];
+  const provenance = {
+    label: 'Provenance as PROV',
+    hint: 'W3C PROV-JSON of the lineage on this side',
+    save: async () => {
+      const way = direction === 'DOWNSTREAM' ? 'downstream' : 'upstream';
+      downloadBlob(`${fileName(dataset, direction)}.prov.json`, await requestFile(provOfView(dataset, WHOLE, way)));
+    },
+  };
   const needle = text.trim().toLowerCase();
   const rows = all.filter(({ node, owners }) => {
     if (node.kind !== kind) return false;
@@ -84,11 +97,19 @@ export function ImpactPage({ dataset }: DatasetPageProps) {
                 save: () => saveCsv(dataset, direction, rows),
               },
               { label: 'Report', hint: 'To print or to save as PDF', save: () => print() },
+              ...(scopes.includes(EXPORT_SCOPE) ? [provenance] : []),
             ]}
           />
         </div>
         {error && <ErrorNote error={error} onRetry={() => refetch()} />}
         {isPending && <Skeleton label="Loading the impact" rows={6} />}
+        <ReportHead
+          facts={[
+            ['Question', direction === 'DOWNSTREAM' ? 'What does a change affect?' : 'What does it depend on?'],
+            ['Dataset', fullName(dataset)],
+            ['Filter', text.trim() || undefined],
+          ]}
+        />
         {last && <Summary rows={rows.length} loaded={all.length} impact={last} kind={kind} />}
         {rows.length > 0 && (
           <Table
@@ -195,5 +216,9 @@ function saveCsv(dataset: string, direction: Direction, rows: readonly Affected[
       path.join(' > '),
     ]),
   );
-  downloadText(`${direction === 'DOWNSTREAM' ? 'impact' : 'causes'} of ${titleOf(dataset)}.csv`, 'text/csv', csv);
+  downloadText(`${fileName(dataset, direction)}.csv`, 'text/csv', csv);
+}
+
+function fileName(dataset: string, direction: Direction): string {
+  return `${direction === 'DOWNSTREAM' ? 'impact' : 'causes'} of ${titleOf(dataset)}`;
 }

@@ -1,6 +1,6 @@
 import '@xyflow/react/dist/style.css';
 import { ReactFlowProvider } from '@xyflow/react';
-import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import type { NodeKind, ViewInput } from '../../api/generated/graphql';
 import type { Depth, Side } from '../../graph/neighbourhood';
 import { pathOfEnds } from '../../graph/route';
@@ -27,6 +27,7 @@ import { GraphTree } from './GraphTree';
 import { type GraphActions, GraphContext } from './graphContext';
 import { Legend } from './Legend';
 import styles from './LineageGraph.module.css';
+import { PrintedScene } from './PrintedScene';
 import { makePathStore, PathContext } from './pathHighlight';
 import { useGraphKeys } from './useGraphKeys';
 import { useWheelLevels } from './useWheelLevels';
@@ -51,6 +52,8 @@ export interface LineageGraphProps {
   onLevels?: (levels: ViewChoice) => void;
   onEnter?: (id: string, level: NodeKind) => void;
   onLeave?: (ids: ReadonlySet<string>) => void;
+  /** Receives the drawing, for its files. */
+  sceneRef?: RefObject<Scene | null> | undefined;
   /** Controls on top of the drawing. */
   children?: ReactNode;
 }
@@ -68,9 +71,12 @@ export function LineageGraph(props: LineageGraphProps) {
 }
 
 function Canvas(props: LineageGraphProps) {
-  const { draft, view, trace, centre, isLoading = false, state = NO_STATE, onState, children } = props;
+  const { draft, view, trace, centre, isLoading = false, state = NO_STATE, onState, sceneRef, children } = props;
   const open = useMemo(() => new Set(state.open), [state.open]);
   const scene = useScene(draft, open, trace);
+  useEffect(() => {
+    if (sceneRef) sceneRef.current = scene;
+  }, [scene, sceneRef]);
   const facts = useFacts(
     draft.cards.map(({ id }) => id),
     !view?.asOf,
@@ -125,6 +131,7 @@ function Canvas(props: LineageGraphProps) {
             </GraphTools>
             <Legend links={scene.links} />
           </section>
+          <PrintedScene scene={scene} />
           <GraphTree scene={scene} facts={facts} onSelect={actions.onSelect} />
           <Details {...props} scene={scene} subject={subject} link={link} onEnter={actions.onEnter} onClose={close} />
         </div>

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { instantText } from '../../facts/time';
+import { useSession } from '../../hooks/useSession';
 import styles from './ReportHead.module.css';
 
 interface ReportHeadProps {
@@ -7,7 +8,7 @@ interface ReportHeadProps {
   facts: readonly (readonly [name: string, value: string | undefined])[];
 }
 
-/** On paper only: the question, its address, and the time of the print. */
+/** On paper only: the question, its address, and the time and user of the print. */
 export function ReportHead({ facts }: ReportHeadProps) {
   const [printedAt, setPrintedAt] = useState('');
   useEffect(() => {
@@ -16,7 +17,8 @@ export function ReportHead({ facts }: ReportHeadProps) {
     addEventListener('beforeprint', onPrint);
     return () => removeEventListener('beforeprint', onPrint);
   }, []);
-  const lines = [...facts, ['Address', document.location.href], ['Printed', printedAt]] as const;
+  const { name } = useSession();
+  const lines = [...facts, ['Address', document.location.href], ['Printed', printedAt], ['Printed by', name]] as const;
   return (
     <dl className={styles.report}>
       {lines.map(([name, value]) =>

@@ -1,4 +1,4 @@
-import { useMemo } from 'react';
+import { type RefObject, useMemo, useRef } from 'react';
 import type { TraceQuery, TraceQueryVariables } from '../../api/generated/graphql';
 import { RequestError } from '../../api/request';
 import { columnsByDataset, columnTrail } from '../../graph/columns';
@@ -7,6 +7,7 @@ import { columnId } from '../../graph/ids';
 import { baseName, listDatasets, pathOf, titleOf } from '../../graph/names';
 import { endsOf, highlightOf } from '../../graph/path';
 import { captionsOf, groupRecords, numberOf, type RecordGroup } from '../../graph/records';
+import type { Scene } from '../../graph/scene';
 import type { LineageGraph as Graph } from '../../graph/types';
 import { useFlowDraft } from '../../hooks/useDraft';
 import { useLineage } from '../../hooks/useLineage';
@@ -45,6 +46,7 @@ const EMPTY: Graph = { nodes: [], edges: [], truncated: 0 };
 /** The trace of one record or value. */
 export function TracePage({ location, record }: TracePageProps) {
   const target = useTarget(location);
+  const sceneRef = useRef<Scene | null>(null);
   const { query, data, isLoading } = useTrace(location, target);
   const { error, refetch } = query;
   useVersion(location, target);
@@ -77,7 +79,7 @@ export function TracePage({ location, record }: TracePageProps) {
         targets={targets}
         onChange={(change) => navigate(changed(location, change))}
       >
-        {data && !isLoading && <TraceExport answered={data} place={place} />}
+        {data && !isLoading && <TraceExport answered={data} place={place} sceneRef={sceneRef} />}
         {trace && <SharePanel location={location} record={record} dataset={path} to={target.to && pathOf(target.to)} />}
       </TraceControls>
       {error && (
@@ -97,6 +99,7 @@ export function TracePage({ location, record }: TracePageProps) {
             location={answered}
             dataset={record.dataset}
             around={around}
+            sceneRef={sceneRef}
           />
         </div>
       )}
@@ -192,6 +195,7 @@ interface AnswerProps {
   dataset: string;
   /** The lineage around the trace. */
   around: Graph;
+  sceneRef: RefObject<Scene | null>;
 }
 
 const EXTENTS = [
@@ -199,7 +203,7 @@ const EXTENTS = [
   { value: 'all', label: 'The surroundings' },
 ] as const;
 
-function Answer({ trace, to, location, dataset, around }: AnswerProps) {
+function Answer({ trace, to, location, dataset, around, sceneRef }: AnswerProps) {
   const { column, direction } = location;
   const graph = useMemo(() => mergeGraphs(trace.graph, around), [trace.graph, around]);
   const groups = useMemo(
@@ -237,7 +241,7 @@ function Answer({ trace, to, location, dataset, around }: AnswerProps) {
       {trace.recapturable.map((output) => (
         <RecaptureButton key={output} dataset={output} />
       ))}
-      <FlowGraph draft={draft} location={location} trace={lines}>
+      <FlowGraph draft={draft} location={location} trace={lines} sceneRef={sceneRef}>
         <SegmentedControl
           label="How much is drawn"
           options={EXTENTS}
