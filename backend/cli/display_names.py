@@ -7,7 +7,6 @@ from pathlib import Path
 
 from headwater.graph.model import parse_id
 
-OWN_ROWS = "rows that the program made itself"
 _SPARK_JOB = re.compile(r"(.+)\.(?:execute|save_as)_[a-z_]+\.([^.]+)")
 
 
@@ -25,17 +24,6 @@ def job_of(name: str) -> str:
     """Return a readable name of a job. The name that OpenLineage gives Spark's jobs loses the name of the operation."""
     found = _SPARK_JOB.fullmatch(name)
     return f"{found[1]} › {found[2]}" if found else name
-
-
-def dataset_name(identifier: str) -> str:
-    """Return a readable name of a dataset. Outside of the local file system it is the id, which includes the platform.
-
-    Rows that a program made of its own values are a dataset without a name.
-    """
-    _, parts = parse_id(identifier)
-    if parts[0] == "local":
-        return OWN_ROWS
-    return parts[-1] if parts[0] == "file" else identifier
 
 
 def dataset_of(name: str) -> str:

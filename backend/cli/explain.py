@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
-from headwater.backend.cli.display_names import dataset_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
 from headwater.backend.questions.masked_answers import SHOWN
 from headwater.errors import InvalidQueryError
 from headwater.graph.culprits.explanations import Search, explain
+from headwater.graph.model.ids import dataset_name
 from headwater.graph.trace import Grain, TraceAnswer, TracedRecord, TraceRequest
 
 app = typer.Typer(add_completion=False)

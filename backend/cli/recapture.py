@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from headwater.backend.cli.answers import open_answers, shown_key
-from headwater.backend.cli.display_names import dataset_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
 from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
@@ -20,6 +19,7 @@ from headwater.backend.workspace import Workspace
 from headwater.client import Client
 from headwater.errors import HeadwaterError
 from headwater.graph.model import NodeKind, node_id, parse_id
+from headwater.graph.model.ids import dataset_name
 
 app = typer.Typer(add_completion=False)
 

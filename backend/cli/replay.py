@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.backend.cli.display_names import dataset_name, dataset_of
+from headwater.backend.cli.display_names import dataset_of
 from headwater.backend.cli.machine_user import machine_user
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
@@ -25,6 +25,7 @@ from headwater.backend.rerun.replay.model import Limits
 from headwater.backend.rerun.replay.service import KEEP_DAYS
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError, UnsupportedError
+from headwater.graph.model.ids import dataset_name
 
 app = typer.Typer(add_completion=False)
 _SAME = {"exclusive": "The output is the same without those records.", "selective": "Each chosen row is the same from those records alone."}

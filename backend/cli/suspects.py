@@ -12,12 +12,13 @@ from typing import Annotated, Any
 import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
-from headwater.backend.cli.display_names import dataset_name, job_of
+from headwater.backend.cli.display_names import job_of
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.culprits.outliers import LEAST_RUNS, Suspect, find_suspects
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
+from headwater.graph.model.ids import dataset_name
 from headwater.graph.stores import Direction
 
 app = typer.Typer(add_completion=False)

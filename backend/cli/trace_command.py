@@ -14,10 +14,10 @@ import duckdb  # noqa: F401 - traces run on it: where it is missing, the command
 
 from headwater.backend.cli.actor_trace import begins_at_actor, trace_handled
 from headwater.backend.cli.answers import Answers, open_answers
-from headwater.backend.cli.display_names import dataset_name
 from headwater.backend.cli.output import Format, emit, emit_json, note
-from headwater.backend.traces.answer_json import as_json, place_of
+from headwater.backend.evidence.answer_json import as_json, place_of
 from headwater.errors import InvalidQueryError
+from headwater.graph.model.ids import dataset_name
 from headwater.graph.model.instants import instant_of
 from headwater.graph.trace import Grain, Semantics, TraceAnswer, TraceRequest
 

@@ -14,8 +14,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from headwater.backend.cli.conditions import plain_condition
-from headwater.backend.cli.display_names import OWN_ROWS, dataset_name, dataset_of, job_of
+from headwater.backend.cli.display_names import dataset_of, job_of
 from headwater.backend.cli.output import screen
+from headwater.graph.model.ids import OWN_ROWS, dataset_name
 from headwater.graph.model.instants import shown_instant
 from headwater.graph.trace import Grain, Hop, Semantics, TraceAnswer, TracedRecord, TraceRequest
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from headwater.backend.evidence.answer_json import as_json
 from headwater.backend.evidence.bundle import Subject
-from headwater.backend.traces.answer_json import as_json
 from headwater.graph.trace import TraceAnswer, TraceRequest
 
 

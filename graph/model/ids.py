@@ -20,6 +20,7 @@ from urllib.parse import quote, unquote
 from headwater.errors import InvalidInputError, InvalidQueryError
 from headwater.graph.model.elements import NodeKind
 
+OWN_ROWS = "rows that the program made itself"
 # An event names each of its columns many times, and so does the next event of the run.
 _REMEMBERED = 1 << 15
 _SAFE = "/._-~=+,@"
@@ -86,6 +87,17 @@ def kind_of(identifier: str) -> NodeKind:
             hint="Shorten the namespace or the name (percent-encoding counts).",
         )
     return kind
+
+
+def dataset_name(identifier: str) -> str:
+    """Return a readable name of a dataset. Outside of the local file system it is the id, which includes the platform.
+
+    Rows that a program made of its own values are a dataset without a name.
+    """
+    _, parts = parse_id(identifier)
+    if parts[0] == "local":
+        return OWN_ROWS
+    return parts[-1] if parts[0] == "file" else identifier
 
 
 @lru_cache(_REMEMBERED)

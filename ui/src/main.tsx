@@ -4,6 +4,7 @@ import { createRoot } from 'react-dom/client';
 import { RequestError } from './api/request';
 import { App } from './components/App/App';
 import { applyTheme } from './hooks/useTheme';
+import { startLive } from './live/live';
 import './styles/base.css';
 
 const RETRIES = 2;
@@ -34,6 +35,7 @@ function draw(): void {
 }
 
 applyTheme();
+startLive(client);
 // The start of the script and the first drawing are two frames. A page in the background gets no frames.
 if (document.hidden) draw();
 else requestAnimationFrame(() => setTimeout(draw));

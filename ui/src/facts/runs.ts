@@ -24,6 +24,12 @@ const STATES: Record<string, ReturnType<typeof stateOf>> = {
 
 export type Health = 'good' | 'reported' | 'partial' | 'failed' | 'running' | 'unknown';
 
+/** The state of a node in a drawing: that of its last run, or that its data is older than that of a failed run. */
+export type NodeState = Health | 'stale';
+
+/** The words of states that a card names. */
+export const STATE_WORDS: Partial<Record<NodeState, string>> = { failed: 'failed', running: 'running', stale: 'stale' };
+
 export function runFacts({ id, properties: own, ledger }: Pick<GraphNode, 'id' | 'properties' | 'ledger'>): RunFacts {
   const facts = properties(own);
   return {

@@ -3,12 +3,12 @@ import { LineageDocument, type LineageQuery } from '../api/generated/graphql';
 import { request } from '../api/request';
 import { lastRunsOf, summaries } from '../facts/datasets';
 import { properties, text } from '../facts/read';
-import { type Health, healthOf, type RunFacts, runFacts } from '../facts/runs';
+import { healthOf, type NodeState, type RunFacts, runFacts } from '../facts/runs';
 import { ago, shortAgo } from '../facts/time';
 
 /** The state of the last run of a node, and how long ago it was. */
 export interface NodeFacts {
-  state: Health;
+  state: NodeState;
   /** `38 min` */
   age: string;
   /** `last run 38 minutes ago, good` */

@@ -1,4 +1,5 @@
 import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
+import { STATE_WORDS } from '../../facts/runs';
 import { SIDES, type Side } from '../../graph/neighbourhood';
 import type { Line, SceneCard } from '../../graph/scene';
 import { isData } from '../../graph/types';
@@ -26,6 +27,7 @@ export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
   const isSelected = selected === id;
   const path = usePathState(id);
   const fact = facts.get(id);
+  const word = fact && STATE_WORDS[fact.state];
   return (
     <div
       className={`${classesOf(card, isSelected)} ${path && styles[path]}`}
@@ -47,6 +49,7 @@ export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
             <Title text={title} />
             <small>
               {fact && <StateMark state={fact.state} />}
+              {word && `${word} · `}
               {caption}
               {fact?.age && !card.change && caption.length < LONG_CAPTION && <span> · {fact.age}</span>}
               <span className="visually-hidden">

@@ -2,6 +2,7 @@ import '@xyflow/react/dist/style.css';
 import { ReactFlowProvider } from '@xyflow/react';
 import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import type { NodeKind, ViewInput } from '../../api/generated/graphql';
+import { STATE_WORDS } from '../../facts/runs';
 import type { Depth, Side } from '../../graph/neighbourhood';
 import { pathOfEnds } from '../../graph/route';
 import {
@@ -13,10 +14,11 @@ import {
   type SceneLink,
   type Subject,
 } from '../../graph/scene';
+import { markStale } from '../../graph/stale';
 import { canvasHeight, fitViewport } from '../../graph/viewport';
 import type { ViewChoice } from '../../graph/zoom';
 import { useFit, useSize } from '../../hooks/useCanvas';
-import { useFacts } from '../../hooks/useFacts';
+import { type NodeFacts, useFacts } from '../../hooks/useFacts';
 import { type TraceLines, useScene } from '../../hooks/useScene';
 import type { GraphState } from '../../location/location';
 import { DetailPanel } from '../DetailPanel/DetailPanel';
@@ -74,13 +76,15 @@ function Canvas(props: LineageGraphProps) {
   const { draft, view, trace, centre, isLoading = false, state = NO_STATE, onState, sceneRef, children } = props;
   const open = useMemo(() => new Set(state.open), [state.open]);
   const scene = useScene(draft, open, trace);
-  useEffect(() => {
-    if (sceneRef) sceneRef.current = scene;
-  }, [scene, sceneRef]);
-  const facts = useFacts(
+  const lastRuns = useFacts(
     draft.cards.map(({ id }) => id),
     !view?.asOf,
   );
+  const facts = useMemo(() => markStale(lastRuns, scene.cards, scene.links), [lastRuns, scene]);
+  const worded = useMemo(() => withStateWords(scene, facts), [scene, facts]);
+  useEffect(() => {
+    if (sceneRef) sceneRef.current = worded;
+  }, [worded, sceneRef]);
   const { subject, link } = findSelection(scene, state.selected);
   const [anchor, setAnchor] = useState<string>();
   const store = useMemo(makePathStore, []);
@@ -131,13 +135,23 @@ function Canvas(props: LineageGraphProps) {
             </GraphTools>
             <Legend links={scene.links} />
           </section>
-          <PrintedScene scene={scene} />
+          <PrintedScene scene={worded} />
           <GraphTree scene={scene} facts={facts} onSelect={actions.onSelect} />
           <Details {...props} scene={scene} subject={subject} link={link} onEnter={actions.onEnter} onClose={close} />
         </div>
       </GraphContext>
     </PathContext>
   );
+}
+
+/** A scene whose captions name the states of last runs, for files and paper. */
+function withStateWords(scene: Scene, facts: ReadonlyMap<string, NodeFacts>): Scene {
+  const cards = scene.cards.map((card) => {
+    const fact = facts.get(card.id);
+    const word = fact && STATE_WORDS[fact.state];
+    return word ? { ...card, caption: `${word} · ${card.caption}` } : card;
+  });
+  return { ...scene, cards };
 }
 
 function findSelection(

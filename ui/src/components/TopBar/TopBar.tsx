@@ -7,6 +7,7 @@ import { type Theme, useTheme } from '../../hooks/useTheme';
 import { HOME } from '../../location/location';
 import { isOpenTo, PAGES } from '../../pages';
 import { Badge } from '../Badge/Badge';
+import { FailureBadge } from '../FailureBadge/FailureBadge';
 import { Icon, type IconName } from '../Icon/Icon';
 import { Link } from '../Link/Link';
 import { SaveView } from '../SavedViews/SaveView';
@@ -35,6 +36,7 @@ export function TopBar({ search }: TopBarProps) {
       </Link>
       <div className={styles.search}>{search && <SearchBox />}</div>
       <div className={styles.status}>
+        <FailureBadge />
         <ServiceState />
         {PAGES.filter((page) => !page.isItem && isOpenTo(page, scopes)).map(({ name, title }) => (
           <Link key={name} to={{ ...HOME, page: name }}>

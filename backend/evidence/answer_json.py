@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.backend.cli.display_names import dataset_name
+from headwater.graph.model.ids import dataset_name
 from headwater.graph.trace import AsOf, TraceAnswer, TracedRecord
 from headwater.graphql.values import to_json
 
