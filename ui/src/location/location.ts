@@ -27,6 +27,10 @@ export interface Location {
   row?: number;
   /** Version of the dataset that contains the record. The default is the current version. */
   version?: string;
+  /** An earlier version with which the trace is compared. */
+  compare?: string;
+  /** Columns whose values identify the record in other versions. The default are those by which its job groups rows. */
+  keys?: readonly string[];
   /** Column of the cell that was clicked. */
   column?: string;
   semantics: SemanticsChoice;
@@ -93,6 +97,8 @@ export function parseLocation(search: string): Location {
     file: text('file'),
     row: Number.isInteger(row) && row >= 0 ? row : undefined,
     version: text('version'),
+    compare: text('compare'),
+    keys: listOf(query, 'key'),
     column: text('column'),
     semantics: query.get('semantics') === 'influence' ? 'influence' : 'witness',
     direction: query.get('direction') === 'forward' ? 'forward' : 'backward',
@@ -145,10 +151,12 @@ function formatDataset({ sort, view }: Location, query: URLSearchParams): void {
 }
 
 function formatTrace(location: Location, query: URLSearchParams): void {
-  const { file, row, version, column, semantics, direction, to, around, replay } = location;
+  const { file, row, version, compare, keys, column, semantics, direction, to, around, replay } = location;
   query.set('file', file ?? '');
   query.set('row', String(row));
   if (version) query.set('version', version);
+  if (compare) query.set('compare', compare);
+  for (const key of keys ?? []) query.append('key', key);
   if (column) query.set('column', column);
   query.set('semantics', semantics);
   query.set('direction', direction);
@@ -165,6 +173,11 @@ function parseGrown(texts: readonly string[]): Growth[] | undefined {
     return side && id ? [{ side: side as Side, id }] : [];
   });
   return grown.length > 0 ? grown : undefined;
+}
+
+function listOf(query: URLSearchParams, name: string): string[] | undefined {
+  const values = query.getAll(name).filter(Boolean);
+  return values.length > 0 ? values : undefined;
 }
 
 function parseSteps(query: URLSearchParams): Depth | undefined {

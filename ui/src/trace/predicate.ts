@@ -1,6 +1,6 @@
 type Values = Record<string, unknown>;
 
-function condition(column: string, value: unknown): string {
+export function conditionOn(column: string, value: unknown): string {
   const name = /^[a-z_][a-z0-9_]*$/.test(column) ? column : `"${column.replaceAll('"', '""')}"`;
   if (value === null || value === undefined) return `${name} IS NULL`;
   if (typeof value === 'number' || typeof value === 'boolean') return `${name} = ${value}`;
@@ -14,6 +14,6 @@ export function exampleFor(row: Values): string {
     names.find((name) => typeof row[name] === 'string'),
     names.find((name) => Number.isInteger(row[name]) && name !== 'year'),
   ];
-  const parts = selection.flatMap((name) => (name === undefined ? [] : [condition(name, row[name])]));
+  const parts = selection.flatMap((name) => (name === undefined ? [] : [conditionOn(name, row[name])]));
   return parts.join(' AND ') || 'a DuckDB predicate over the columns';
 }

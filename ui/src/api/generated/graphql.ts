@@ -344,6 +344,7 @@ export type TraceAnswerFragment = { semantics: Semantics, exact: boolean, total:
 
 export type TraceQueryVariables = Exact<{
   dataset: string;
+  where?: string | null | undefined;
   rows?: Array<RowRef> | RowRef | null | undefined;
   column?: string | null | undefined;
   semantics: Semantics;
@@ -1353,9 +1354,10 @@ export const RowsDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<RowsQuery, RowsQueryVariables>;
 export const TraceDocument = new TypedDocumentString(`
-    query Trace($dataset: String!, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String, $limit: Int!, $asOf: String) {
+    query Trace($dataset: String!, $where: String, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String, $limit: Int!, $asOf: String) {
   trace(
     dataset: $dataset
+    where: $where
     rows: $rows
     column: $column
     semantics: $semantics

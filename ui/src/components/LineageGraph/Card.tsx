@@ -28,6 +28,8 @@ export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
   const path = usePathState(id);
   const fact = facts.get(id);
   const word = fact && STATE_WORDS[fact.state];
+  // The icon shows the kind, so a state can take the place of its word.
+  const words = word && caption === card.kind.toLowerCase() ? word : [word, caption].filter(Boolean).join(' · ');
   return (
     <div
       className={`${classesOf(card, isSelected)} ${path && styles[path]}`}
@@ -49,9 +51,8 @@ export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
             <Title text={title} />
             <small>
               {fact && <StateMark state={fact.state} />}
-              {word && `${word} · `}
-              {caption}
-              {fact?.age && !card.change && caption.length < LONG_CAPTION && <span> · {fact.age}</span>}
+              {words}
+              {fact?.age && !card.change && words.length < LONG_CAPTION && <span> · {fact.age}</span>}
               <span className="visually-hidden">
                 {[fact && `, ${fact.text}`, cut && ', cut here'].filter(Boolean).join('')}
               </span>

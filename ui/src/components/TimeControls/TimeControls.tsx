@@ -1,8 +1,9 @@
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { instantText } from '../../facts/time';
 import { jobTitleOf } from '../../graph/names';
 import { endOf, type ViewChoice } from '../../graph/zoom';
 import { type RunTick, useRunTicks } from '../../hooks/useRunTicks';
+import { RunSlider } from '../RunSlider/RunSlider';
 import styles from './TimeControls.module.css';
 
 interface TimeControlsProps {
@@ -13,8 +14,6 @@ interface TimeControlsProps {
 }
 
 const DAY_MS = 24 * 3600 * 1000;
-/** A slider that moves does not ask the service for each tick on the way. */
-const SETTLED_MS = 250;
 
 /** The time of the drawing: a slider over the runs of its jobs, and a second one for the time since which changes are marked. */
 export function TimeControls({ jobs, choice, onChange }: TimeControlsProps) {
@@ -80,58 +79,6 @@ export function TimeControls({ jobs, choice, onChange }: TimeControlsProps) {
       )}
       {jobs.length > asked && <span>The ticks are runs of the {asked} nearest jobs.</span>}
     </fieldset>
-  );
-}
-
-interface RunSliderProps {
-  label: string;
-  ticks: readonly RunTick[];
-  /** The last position. */
-  max: number;
-  value: number;
-  words: (index: number) => string;
-  onChange: (index: number) => void;
-}
-
-/** A slider with one position for each run. A cross marks a run that failed. */
-function RunSlider({ label, ticks, max, value, words, onChange }: RunSliderProps) {
-  const [moved, setMoved] = useState<number>();
-  const shown = moved ?? value;
-  useEffect(() => {
-    if (moved === undefined) return;
-    const timer = setTimeout(() => {
-      setMoved(undefined);
-      if (moved !== value) onChange(moved);
-    }, SETTLED_MS);
-    return () => clearTimeout(timer);
-  }, [moved, value, onChange]);
-  return (
-    <span className={styles.slider}>
-      <span className={styles.range}>
-        <input
-          type="range"
-          min={0}
-          max={max}
-          step={1}
-          value={shown}
-          aria-label={label}
-          aria-valuetext={words(shown)}
-          onChange={(event) => setMoved(Number(event.target.value))}
-        />
-        <span className={styles.ticks} aria-hidden="true">
-          {ticks.slice(0, max + 1).map(({ run, hasFailed }, index) => (
-            <i
-              key={run}
-              className={hasFailed ? styles.failed : undefined}
-              style={{ left: `${max === 0 ? 0 : (100 * index) / max}%` }}
-            >
-              {hasFailed ? '✕' : ''}
-            </i>
-          ))}
-        </span>
-      </span>
-      <output>{words(shown)}</output>
-    </span>
   );
 }
 

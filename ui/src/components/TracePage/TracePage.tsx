@@ -1,6 +1,9 @@
+import { useQuery } from '@tanstack/react-query';
 import { type RefObject, useMemo, useRef } from 'react';
-import type { TraceQuery, TraceQueryVariables } from '../../api/generated/graphql';
+import { TraceDocument, type TraceQuery, type TraceQueryVariables } from '../../api/generated/graphql';
+import { queryOf } from '../../api/query';
 import { RequestError } from '../../api/request';
+import { asSentence } from '../../facts/text';
 import { columnsByDataset, columnTrail } from '../../graph/columns';
 import { mergeGraphs } from '../../graph/flow';
 import { columnId } from '../../graph/ids';
@@ -15,14 +18,16 @@ import { navigate } from '../../hooks/useLocation';
 import { useTarget } from '../../hooks/useTarget';
 import { traceVariables, useTrace, useVersion } from '../../hooks/useTrace';
 import { type DirectionChoice, definedParts, HOME, type Location, type TracedRecord } from '../../location/location';
+import { keyOf, predicateOf } from '../../trace/sameRecord';
 import { sentenceOf } from '../../trace/sentence';
+import { joinHighlights, markPathChanges } from '../../trace/traceChanges';
 import { valuesOf } from '../../trace/values';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
 import { FlowGraph } from '../DatasetFlow/FlowGraph';
 import { Incomplete } from '../Incomplete/Incomplete';
 import { LargeTrace } from '../LargeTrace/LargeTrace';
 import { Link } from '../Link/Link';
-import { ErrorNote } from '../Note/Note';
+import { ErrorNote, Note } from '../Note/Note';
 import { RecaptureButton } from '../RecaptureButton/RecaptureButton';
 import { Records } from '../Records/Records';
 import { TraceReplay } from '../ReplayForm/TraceReplay';
@@ -32,6 +37,8 @@ import { Skeleton } from '../Skeleton/Skeleton';
 import { type TraceChange, TraceControls } from '../TraceControls/TraceControls';
 import { type AnsweredTrace, TraceExport, TraceReport } from '../TraceExport/TraceExport';
 import { TraceHead, TraceHeadSkeleton } from '../TraceHead/TraceHead';
+import { TraceChanges } from '../TraceTime/TraceChanges';
+import { TraceTime } from '../TraceTime/TraceTime';
 import styles from './TracePage.module.css';
 
 type Trace = TraceQuery['trace'];
@@ -100,6 +107,7 @@ export function TracePage({ location, record }: TracePageProps) {
             dataset={record.dataset}
             around={around}
             sceneRef={sceneRef}
+            question={data.question}
           />
         </div>
       )}
@@ -196,6 +204,7 @@ interface AnswerProps {
   /** The lineage around the trace. */
   around: Graph;
   sceneRef: RefObject<Scene | null>;
+  question: TraceQueryVariables;
 }
 
 const EXTENTS = [
@@ -203,9 +212,13 @@ const EXTENTS = [
   { value: 'all', label: 'The surroundings' },
 ] as const;
 
-function Answer({ trace, to, location, dataset, around, sceneRef }: AnswerProps) {
+function Answer({ trace, to, location, dataset, around, sceneRef, question }: AnswerProps) {
   const { column, direction } = location;
-  const graph = useMemo(() => mergeGraphs(trace.graph, around), [trace.graph, around]);
+  const { before, error: earlierError } = useEarlierTrace(trace, question, location);
+  const graph = useMemo(
+    () => mergeGraphs(trace.graph, around, ...(before ? [before.graph] : [])),
+    [trace.graph, around, before],
+  );
   const groups = useMemo(
     () => groupRecords(trace.records, trace.total, to ? [to] : endsOf(trace.path, direction)),
     [trace, to, direction],
@@ -223,15 +236,24 @@ function Answer({ trace, to, location, dataset, around, sceneRef }: AnswerProps)
     [groups, trace.selected, trace.path],
   );
   const short = useMemo(() => new Map(listDatasets(graph.nodes).map(({ id, name }) => [id, name])), [graph]);
-  const draft = useFlowDraft({
+  const beforePath = useMemo(() => before && highlightOf(before.path, [dataset]), [before, dataset]);
+  const joined = useMemo(
+    () => (beforePath ? joinHighlights(highlight, beforePath) : highlight),
+    [highlight, beforePath],
+  );
+  const drawn = useFlowDraft({
     graph,
     focus: dataset,
-    highlight,
+    highlight: joined,
     captions,
     growth: location.grown,
     isPathOnly: !location.around,
     isFormerShown: location.former ?? false,
   });
+  const draft = useMemo(
+    () => (beforePath ? markPathChanges(drawn, highlight, beforePath) : drawn),
+    [drawn, highlight, beforePath],
+  );
   const lines = useMemo(() => ({ hops: trace.path, columns: trail }), [trace.path, trail]);
   const value = column === undefined ? undefined : valuesOf(trace.selected[0]?.values)[column];
 
@@ -241,6 +263,9 @@ function Answer({ trace, to, location, dataset, around, sceneRef }: AnswerProps)
       {trace.recapturable.map((output) => (
         <RecaptureButton key={output} dataset={output} />
       ))}
+      {direction === 'backward' && <TraceTime {...{ location, dataset, trace, question }} />}
+      {earlierError && <Note title="The earlier version cannot be compared.">{asSentence(earlierError.message)}</Note>}
+      {before && <TraceChanges now={trace} before={before} column={column} />}
       <FlowGraph draft={draft} location={location} trace={lines} sceneRef={sceneRef}>
         <SegmentedControl
           label="How much is drawn"
@@ -264,6 +289,17 @@ function Answer({ trace, to, location, dataset, around, sceneRef }: AnswerProps)
       />
     </>
   );
+}
+
+/** The trace of the same record in an earlier version. */
+function useEarlierTrace(trace: Trace, question: TraceQueryVariables, { compare: version, keys }: Location) {
+  const values = valuesOf(trace.selected[0]?.values);
+  const where = predicateOf(values, keyOf(values, trace.path, question.dataset, keys));
+  const { data, error } = useQuery({
+    ...queryOf(TraceDocument, { ...question, rows: null, where, asOf: version ?? null }),
+    enabled: version !== undefined && where !== '' && !question.forward,
+  });
+  return { before: data?.trace, error };
 }
 
 /** The location with the parts of the question that an answer answers. */
