@@ -836,6 +836,16 @@ export type MapNodesQueryVariables = Exact<{
 
 export type MapNodesQuery = { lineage: { nodes: Array<{ id: string, kind: NodeKind, name: string }> } };
 
+export type ChangedRunsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ChangedRunsSubscription = { runs: Array<{ id: string }> };
+
+export type FailedRunsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type FailedRunsSubscription = { runs: Array<{ id: string, containers: Array<{ id: string, kind: NodeKind, name: string }> }> };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -2665,3 +2675,22 @@ export const MapNodesDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<MapNodesQuery, MapNodesQueryVariables>;
+export const ChangedRunsDocument = new TypedDocumentString(`
+    subscription ChangedRuns {
+  runs {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<ChangedRunsSubscription, ChangedRunsSubscriptionVariables>;
+export const FailedRunsDocument = new TypedDocumentString(`
+    subscription FailedRuns {
+  runs(states: ["FAIL", "ABORT"]) {
+    id
+    containers {
+      id
+      kind
+      name
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<FailedRunsSubscription, FailedRunsSubscriptionVariables>;
