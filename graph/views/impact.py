@@ -13,6 +13,7 @@ from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import EdgeKind, Node, NodeKind, bare_name
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.trace.answer import Grain, TraceAnswer
+from headwater.graph.views.columns import dataset_of
 from headwater.graph.views.fetch import FLOWS, HIDDEN
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.masking import owners_of
@@ -30,8 +31,9 @@ _KINDS = {
 class Affected:
     """A node of a list of impact or cause. `path` leads from the focus to the node, both included.
 
-    `last_run` is the last run that stated a flow into the node (for a job: any flow), at `updated`. `records` is the number of traced
-    records in the node. It is None if the list is not of records, or if they are only known coarsely.
+    A column without owners has the owners of its dataset. `last_run` is the last run that stated a flow into the node (for a job: any
+    flow), at `updated`. `records` is the number of traced records in the node. It is None if the list is not of records, or if they are
+    only known coarsely.
     """
 
     node: Node
@@ -68,16 +70,18 @@ class Impact:
         end = self.total if count is None else min(self.total, start + count)
         for begin in range(start, end, _PORTION):
             ids = self.order[begin : min(begin + _PORTION, end)]
-            known = {node.id: node for node in await self.graph.get(self.tenant, ids)}
+            holders = {identifier: dataset_of(identifier) for identifier in ids if kind_of(identifier) is NodeKind.COLUMN}
+            known = {node.id: node for node in await self.graph.get(self.tenant, [*ids, *set(holders.values())])}
             stated = await self._last_statements(ids)
             for identifier in ids:
                 node = known.get(identifier) or Node(identifier, kind_of(identifier), bare_name(identifier))
+                holder = known.get(holders.get(identifier, ""))
                 last = stated.get(identifier, "")
                 yield Affected(
                     node=node,
                     distance=self.distance[identifier],
                     path=self._path(identifier),
-                    owners=owners_of(node),
+                    owners=owners_of(node) or (owners_of(holder) if holder else ()),
                     last_run=f"run:{run_of(last)}" if run_of(last) else None,
                     updated=time_of(last) or None,
                     records=self.records.get(identifier) if self.records else None,

@@ -1,6 +1,7 @@
 """The page over the real service: a home is served, and Playwright drives Chromium over it.
 
-The demo runs for the story (story.spec.ts), and an example without Spark for shared links (share.spec.ts). For a large lake
+The demo runs for the story (story.spec.ts), and an example without Spark for shared links (share.spec.ts). Events of a shop
+(shop_lake.py) are sent for what people look for (flows.spec.ts) and for every view (views.spec.ts). For a large lake
 (lake.spec.ts) and for administration (admin.spec.ts), 10,000 nodes are written into the graph of a new home.
 
 `E2E_DEMO` names the folder of a finished demo, which is then used unchanged.
@@ -9,22 +10,27 @@ The demo runs for the story (story.spec.ts), and an example without Spark for sh
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from bench.graphs.lake import Lake
 from bench.page import fill
 from headwater.backend.api.credentials import ADMINISTERING, WRITING
+from headwater.backend.home.folder import Home
 from headwater.backend.home.settings import load_settings
 from headwater.backend.process.logs import configure
 from headwater.backend.serving import LocalService
 from tests.demo import Demo
+from tests.e2e import shop_lake
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,6 +64,46 @@ def test_a_shared_link_finds_its_record_after_the_next_write(tmp_path: Path) -> 
             (seeds / "orders.csv").write_text(f"id,customer,amount\n{orders}", encoding="utf-8")
             run_sql_steps(home, seeds, tmp_path / "out")
             browse("share", service, tmp_path, HEADWATER_E2E_WRITE=str(write), **shared)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[tuple[LocalService, Path]]:
+    """A service with the lake of a shop and a report with lineage of records, and the path of this report."""
+    home, seeds, out = tmp_path / "home", tmp_path / "seeds", tmp_path / "out"
+    seeds.mkdir()
+    (seeds / "customers.csv").write_text("id,city\n1,Ulm\n2,Bonn\n", encoding="utf-8")
+    (seeds / "orders.csv").write_text("id,customer,amount\n1,1,10\n2,1,20\n", encoding="utf-8")
+    with served(home) as service:
+        headers = {"Authorization": f"Bearer {Home.at(home).key()}"}
+        with httpx.Client(base_url=service.url, headers=headers, trust_env=False, timeout=300) as client:
+            for event in shop_lake.events():
+                client.post("/api/v1/lineage", json=event).raise_for_status()
+            run_sql_steps(home, seeds, out)
+            deadline = time.monotonic() + 600
+            while client.get("/readyz").json()["pending"]:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        yield service, out / "report.csv"
+
+
+def test_people_find_what_they_look_for(shop: tuple[LocalService, Path], tmp_path: Path) -> None:
+    service, _ = shop
+    browse("flows", service, tmp_path, HEADWATER_E2E_LINK=service.link(ADMINISTERING))
+
+
+def test_every_view_is_accessible_and_fits(shop: tuple[LocalService, Path], tmp_path: Path) -> None:
+    browse_views(shop, tmp_path)
+
+
+@pytest.mark.slow
+def test_every_view_is_accessible_and_fits_in_both_themes_and_widths(shop: tuple[LocalService, Path], tmp_path: Path) -> None:
+    browse_views(shop, tmp_path, HEADWATER_E2E_ALL="1")
+
+
+def browse_views(shop: tuple[LocalService, Path], tmp_path: Path, **more: str) -> None:
+    service, report = shop
+    more |= {"HEADWATER_E2E_REPORT": f"dataset:file:{report}", "HEADWATER_E2E_HOSTILE": json.dumps(shop_lake.hostile_ids())}
+    browse("views", service, tmp_path, HEADWATER_E2E_LINK=service.link(ADMINISTERING), **more)
 
 
 def run_sql_steps(home: Path, seeds: Path, folder: Path) -> None:

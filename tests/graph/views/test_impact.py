@@ -10,7 +10,7 @@ from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.stores import Direction, GraphStore
 from headwater.graph.trace import Grain, Hop, Semantics, TraceAnswer, TracedRecord
 from headwater.graph.views import impact, impact_of_records
-from tests.graph.views.history import FEB, JAN, MAR, named, ran
+from tests.graph.views.history import FEB, JAN, MAR, derives, named, ran, schema
 from tests.graph.views.worlds import World, leads, worlds
 
 
@@ -33,6 +33,14 @@ async def test_a_list_has_distance_path_owners_last_run_and_freshness(chain: Gra
     assert (rows[1].last_run, rows[1].updated) == ("run:c2", "2026-03-01T00:00:00.000000Z")
     assert (rows[2].last_run, rows[3].last_run) == ("run:r1", "run:r1")
     assert [row.node.name async for row in found.rows(1, 2)] == ["mid", "report"]
+
+
+async def test_a_column_has_the_owners_of_its_dataset(store: GraphStore) -> None:
+    made = derives(x=[("raw", "x", "DIRECT/IDENTITY", False)])
+    owned = {"ownership": {"owners": [{"name": "team:weather"}]}}
+    await ran(store, "t", JAN, "clean", "c1", [named("raw")], [named("mid", schema=schema("x"), columnLineage=made, **owned)])
+    found = await impact(store, "t", ["column:file:raw:x"])
+    assert [(row.node.id, row.owners) async for row in found.rows()] == [("column:file:mid:x", ["team:weather"])]
 
 
 async def test_upstream_are_the_causes_and_a_depth_says_what_lies_beyond(chain: GraphStore) -> None:

@@ -4,6 +4,13 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+/** What a job did with a column. */
+export type AccessKind =
+  | 'CREATE'
+  | 'DROP'
+  | 'READ'
+  | 'WRITE';
+
 /** Keeps what lies on a way between a node of `from` and one of `to`, in either direction. */
 export type BetweenInput = {
   from: Array<string>;
@@ -558,6 +565,13 @@ export type AuditLogQueryVariables = Exact<{
 
 
 export type AuditLogQuery = { audit: { searchedBackTo: string | null, entries: Array<{ at: string, who: string | null, operation: string, subjects: Array<string>, more: number, records: number | null, decision: string | null, reason: string | null }> } };
+
+export type ColumnAccessQueryVariables = Exact<{
+  column: string;
+}>;
+
+
+export type ColumnAccessQuery = { fieldAccess: Array<{ job: string, kind: AccessKind, decidesOnly: boolean, first: string | null, last: string | null, runs: Array<string>, certain: boolean }>, fieldLineage: { tags: Array<{ tag: string, origin: string, distance: number }> } };
 
 export type AuditVerificationQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1905,6 +1919,26 @@ export const AuditLogDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<AuditLogQuery, AuditLogQueryVariables>;
+export const ColumnAccessDocument = new TypedDocumentString(`
+    query ColumnAccess($column: ID!) {
+  fieldAccess(column: $column) {
+    job
+    kind
+    decidesOnly
+    first
+    last
+    runs
+    certain
+  }
+  fieldLineage(column: $column) {
+    tags {
+      tag
+      origin
+      distance
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ColumnAccessQuery, ColumnAccessQueryVariables>;
 export const AuditVerificationDocument = new TypedDocumentString(`
     query AuditVerification {
   auditVerification {

@@ -24,9 +24,9 @@ const EVERYTHING: AuditLogQueryVariables = { by: null, dataset: null, decision: 
 const PAGE_SIZE = 100;
 const TONE: Record<string, Tone> = { allowed: 'good', refused: 'warn', failed: 'bad' };
 
-/** The audit log, with a search by person, dataset, time and decision. */
-export function AuditLog() {
-  const [filter, setFilter] = useState(EVERYTHING);
+/** The audit log, with a search by person, dataset, time and decision. `dataset` is the first text of the search. */
+export function AuditLog({ dataset = null }: { dataset?: string | null }) {
+  const [filter, setFilter] = useState({ ...EVERYTHING, dataset });
   const { data, error, refetch } = useQuery(queryOf(AuditLogDocument, filter));
   const { entries, searchedBackTo } = data?.audit ?? {};
   const earliest = searchedBackTo ?? (entries?.length === PAGE_SIZE ? entries.at(-1)?.at : undefined);
@@ -58,7 +58,7 @@ export function AuditLog() {
         </label>
         <label>
           Dataset
-          <input name="dataset" maxLength={1000} spellCheck={false} />
+          <input name="dataset" defaultValue={dataset ?? ''} maxLength={1000} spellCheck={false} />
         </label>
         <label>
           From

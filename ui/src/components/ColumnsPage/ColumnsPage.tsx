@@ -5,21 +5,22 @@ import { queryOf } from '../../api/query';
 import { columnsOf } from '../../facts/schema';
 import { columnId } from '../../graph/ids';
 import { useNode } from '../../hooks/useLineage';
+import { HOME } from '../../location/location';
 import type { DatasetPageProps } from '../../pages';
 import styles from '../../styles/sections.module.css';
 import { ActionLine } from '../ActionLine/ActionLine';
 import { Badge } from '../Badge/Badge';
-import { ColumnLineage } from '../DatasetDetails/DatasetDetails';
 import { Authors } from '../DescriptionEditor/Authors';
 import { DescriptionEditor } from '../DescriptionEditor/DescriptionEditor';
+import { Link } from '../Link/Link';
 import { ErrorNote } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { Table } from '../Table/Table';
+import { ColumnView } from './ColumnView';
 
-/** The columns of a dataset, and the lineage of one of them. */
-export function ColumnsPage({ dataset }: DatasetPageProps) {
+/** The columns of a dataset, and the lineage and the readers of the column that the address names. */
+export function ColumnsPage({ dataset, location: { item: column } }: DatasetPageProps) {
   const { data, error, isPending, refetch } = useNode(dataset);
-  const [column, setColumn] = useState<string>();
   const [details, setDetails] = useState<string>();
   const described = useQuery(queryOf(DescribedColumnsDocument, { id: dataset })).data?.node?.children.nodes ?? [];
   const nodes = new Map(described.map((node) => [node.name, node]));
@@ -37,7 +38,7 @@ export function ColumnsPage({ dataset }: DatasetPageProps) {
         {columns.length > 0 && (
           <Table
             label="Columns in their order"
-            titles={['Column', 'Type', 'Description', 'Owners, tags and terms', 'Lineage']}
+            titles={['Column', 'Type', 'Description', 'Owners, tags and terms', 'Lineage and readers']}
             rows={columns.map(({ name, type, description }) => ({
               key: name,
               cells: [
@@ -57,16 +58,14 @@ export function ColumnsPage({ dataset }: DatasetPageProps) {
                     </button>
                   )}
                 </span>,
-                <span key="lineage" className={styles.inline}>
-                  <button
-                    type="button"
-                    aria-expanded={column === name}
-                    aria-label={`${column === name ? 'Hide' : 'Show'} the lineage of ${name}`}
-                    onClick={() => setColumn(column === name ? undefined : name)}
-                  >
-                    {column === name ? 'Hide' : 'Show'}
-                  </button>
-                </span>,
+                <Link
+                  key="lineage"
+                  to={{ ...HOME, dataset, page: 'columns', ...(column !== name && { item: name }) }}
+                  aria-current={column === name ? 'true' : undefined}
+                  aria-label={`${column === name ? 'Hide' : 'Show'} the lineage and the readers of ${name}`}
+                >
+                  {column === name ? 'Hide' : 'Show'}
+                </Link>,
               ],
             }))}
           />
@@ -90,12 +89,7 @@ export function ColumnsPage({ dataset }: DatasetPageProps) {
           <Authors statements={chosen.descriptions.statements} />
         </section>
       )}
-      {column !== undefined && (
-        <section className={styles.section} aria-labelledby="column">
-          <h2 id="column">Lineage of {column}</h2>
-          <ColumnLineage column={columnId(dataset, column)} />
-        </section>
-      )}
+      {column !== undefined && <ColumnView key={column} column={columnId(dataset, column)} />}
     </div>
   );
 }
