@@ -8,6 +8,7 @@ import {
   type Decision,
 } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
+import { fullName } from '../../facts/datasets';
 import { readForm } from '../../facts/forms';
 import { instantText } from '../../facts/time';
 import { parseId } from '../../graph/ids';
@@ -149,10 +150,11 @@ function Verification() {
   );
 }
 
-/** The path of a local dataset. Other subjects keep their id. */
+/** The path of a local dataset, and the name of another with its namespace. Other subjects keep their id. */
 function subjectText(subject: string): string {
   const { kind, parts } = parseId(subject);
-  return kind === 'dataset' && parts[0] === 'file' ? pathOf(subject) : subject;
+  if (kind !== 'dataset') return subject;
+  return parts[0] === 'file' ? pathOf(subject) : fullName(subject);
 }
 
 /** The instant that a field with a local time means. */
