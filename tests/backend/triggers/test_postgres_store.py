@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from headwater.backend.ingest.log.postgres.address import Address
+from headwater.backend.saved_views import CallersViews, Holder
 from headwater.backend.tables.database import Database
 from headwater.backend.tables.postgres import PostgresDatabase
 from headwater.backend.triggers.store.executions import LEASE
 from headwater.backend.triggers.store.tables import SCHEMA
-from headwater.errors import ConfigurationError
+from headwater.errors import ConfigurationError, NotFoundError
 from tests.backend.triggers.contract import Opens, StoreContract
 from tests.databases import PASSWORD, USER, Postgres, postgres
 
@@ -70,3 +71,22 @@ class TestPostgresStore(StoreContract):
         server.run("INSERT INTO headwater.trigger_step VALUES (999)")
         with pytest.raises(ConfigurationError, match="newer"):
             again()
+
+
+async def test_saved_views_are_shared_by_replicas(address: Address) -> None:
+    database = PostgresDatabase(SCHEMA, address)
+    try:
+        ann, bob = (CallersViews(lambda _: database, Holder(name, name, sees_all=True, is_admin=False), lambda _: None) for name in "ab")
+        first = await ann.save("t", "report", "/?a", shared=True)
+        again = await ann.save("t", "report", "/?b", shared=True)
+        assert (first["id"], again["location"]) == (again["id"], "/?b")
+        await bob.save("t", "report", "/?c", shared=False)
+        assert [(view["location"], view["mine"]) for view in await bob.list("t")] == [("/?c", True), ("/?b", False)]
+        assert await bob.list("other") == []
+        with pytest.raises(NotFoundError):
+            await bob.remove("t", first["id"])
+        assert (await ann.change("t", first["id"], name="new", shared=False))["name"] == "new"
+        await ann.remove("t", first["id"])
+        assert await ann.list("t") == []
+    finally:
+        database.close()

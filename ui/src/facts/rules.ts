@@ -62,3 +62,16 @@ export function isRuleOf(subject: Subject, definition: unknown): boolean {
 export function targetOf(definition: unknown): string {
   return text(properties(properties(properties(definition).do).notify).target) ?? '';
 }
+
+/** Whether a stored rule has the same condition and target as a new definition. The service stores times in seconds, and jobs as a list. */
+export function isSameRule(stored: unknown, fresh: unknown): boolean {
+  return targetOf(stored) === targetOf(fresh) && partsOf(stored) === partsOf(fresh);
+}
+
+function partsOf(definition: unknown): string {
+  const [[kind, stated] = ['', {}]] = Object.entries(properties(properties(definition).when));
+  const { dataset, job, jobs, state, after, failed_check: check } = properties(stated);
+  const seconds = typeof after === 'string' ? Number.parseFloat(after) * 3600 : after;
+  const [first] = Array.isArray(jobs) ? jobs : [job];
+  return JSON.stringify([kind, dataset ?? first, state, seconds, check]);
+}

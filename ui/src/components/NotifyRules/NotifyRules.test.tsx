@@ -3,7 +3,7 @@
 import { screen, waitFor, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { REPORT, renderPage } from '../../../dev/renderPage';
-import { definitionOf, isRuleOf } from '../../facts/rules';
+import { definitionOf, isRuleOf, isSameRule } from '../../facts/rules';
 
 /** Resolvers over triggers that the mutations change. */
 function world() {
@@ -71,6 +71,11 @@ test('a rule belongs to its dataset or job alone', () => {
   });
   const stored = { when: { cascade: { jobs: ['job:a:b'], state: 'failed' } }, do: { notify: { target: 'team' } } };
   expect(isRuleOf({ job: 'job:a:b' }, stored)).toBe(true);
+  expect(isSameRule(stored, definitionOf({ job: 'job:a:b' }, choice))).toBe(true);
+  expect(isSameRule(stored, definitionOf({ job: 'job:a:b' }, { ...choice, kind: 'completed' }))).toBe(false);
+  const stale = definitionOf({ dataset: 'dataset:a:b' }, { ...choice, kind: 'stale', hours: '24' });
+  const seconds = { when: { stale: { dataset: 'dataset:a:b', after: 86_400 } }, do: stored.do };
+  expect(isSameRule(seconds, stale)).toBe(true);
   expect(isRuleOf({ job: 'job:a:c' }, stored)).toBe(false);
   expect(isRuleOf({ job: 'job:a:b' }, { ...stored, do: { run: { job: 'x' } } })).toBe(false);
   expect(isRuleOf({ dataset: 'dataset:a:b' }, { when: { data: { dataset: 'dataset:a:b' } }, do: stored.do })).toBe(

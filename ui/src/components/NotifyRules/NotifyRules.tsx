@@ -8,12 +8,12 @@ import {
 } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
 import { readForm } from '../../facts/forms';
-import { definitionOf, isRuleOf, kindsOf, type Subject, targetOf } from '../../facts/rules';
+import { definitionOf, isRuleOf, isSameRule, kindsOf, type Subject, targetOf } from '../../facts/rules';
 import { useChange } from '../../hooks/useChange';
 import { useSession } from '../../hooks/useSession';
 import { Badge } from '../Badge/Badge';
 import { ConfirmButton } from '../ConfirmButton/ConfirmButton';
-import { ErrorNote } from '../Note/Note';
+import { ErrorNote, Note } from '../Note/Note';
 import styles from './NotifyRules.module.css';
 
 interface NotifyRulesProps {
@@ -65,6 +65,7 @@ function Rules({ subject, name, onChange }: NotifyRulesProps & { onChange: () =>
   const create = useChange(CreateTriggerDocument, STALE);
   const remove = useChange(RemoveTriggerDocument, { ...STALE, onSuccess: onChange });
   const kinds = kindsOf(subject);
+  const [isKnown, setKnown] = useState(false);
   const [kind, setKind] = useState(kinds[0]?.name ?? '');
   if (error) return <ErrorNote error={error} onRetry={() => refetch()} />;
   if (!data) return <p>Loading …</p>;
@@ -102,14 +103,15 @@ function Rules({ subject, name, onChange }: NotifyRulesProps & { onChange: () =>
           aria-label="New notification"
           onSubmit={(event) => {
             const read = readForm(event);
-            create.mutate({
-              definition: definitionOf(subject, {
-                kind,
-                hours: read('hours') ?? '24',
-                target: read('target') ?? '',
-                suffix: Date.now().toString(36),
-              }),
+            const definition = definitionOf(subject, {
+              kind,
+              hours: read('hours') ?? '24',
+              target: read('target') ?? '',
+              suffix: Date.now().toString(36),
             });
+            const isKnown = rules.some((rule) => isSameRule(rule.definition, definition));
+            setKnown(isKnown);
+            if (!isKnown) create.mutate({ definition });
           }}
         >
           <label>
@@ -143,6 +145,7 @@ function Rules({ subject, name, onChange }: NotifyRulesProps & { onChange: () =>
           </button>
         </form>
       )}
+      {isKnown && <Note tone="bad">This notification exists already.</Note>}
       {create.error && <ErrorNote error={create.error} />}
       {remove.error && <ErrorNote error={remove.error} />}
     </>

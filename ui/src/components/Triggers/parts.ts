@@ -46,6 +46,11 @@ export const CONDITIONS: readonly Kind[] = [
     parts: [DATASET, { name: 'where', label: 'With new rows where', placeholder: 'a DuckDB predicate' }],
   },
   {
+    name: 'stale',
+    label: 'a dataset has no new version for some time',
+    parts: [DATASET, { name: 'after', label: 'For', isRequired: true, placeholder: '24h' }],
+  },
+  {
     name: 'failed_check',
     label: 'a check of a dataset fails',
     parts: [DATASET, { name: 'failed_check', label: 'Check', placeholder: 'any check' }],
