@@ -17,7 +17,7 @@ _SINGLE = {"description": "DESCRIPTION", "retention": "RETENTION", "legal_hold":
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What people and producers state of a node. `statements` shows who stated what, and when."""
+    """The description of a node. `statements` has the author and the time of each part."""
 
     owners: Sequence[str]
     stewards: Sequence[str]

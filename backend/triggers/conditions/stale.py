@@ -1,4 +1,4 @@
-"""`stale`: a dataset has had no new version for some time. It fires once for each last version, however long the silence lasts.
+"""`stale`: a dataset has had no new version for some time. A trigger fires once for each last version, however long the silence lasts.
 
 A dataset that has no version at all is stale when the time has passed since the trigger was created.
 """
