@@ -9,14 +9,16 @@ export default defineConfig({
   globalSetup: './openPage.ts',
   // One browser on a machine that also runs Spark.
   workers: 1,
-  timeout: 180_000,
-  expect: { timeout: 60_000 },
+  timeout: 600_000,
+  expect: { timeout: 180_000 },
   reporter: [['line']],
   use: {
     baseURL: service,
     storageState: process.env.HEADWATER_E2E_SESSION ?? '../../build/e2e-session.json',
     viewport: { width: 1280, height: 800 },
     colorScheme: 'light',
+    // The contrast of a card that fades in depends on the moment.
+    contextOptions: { reducedMotion: 'reduce' },
     screenshot: 'only-on-failure',
     launchOptions: {
       executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
