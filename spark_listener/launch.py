@@ -111,6 +111,11 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     run(program, arguments, settings)
 
 
+def execute_script(script: str, order: ReplayOrder) -> None:
+    """Run a script as `__main__` for a trial. The script must be the one that the order names."""
+    _execute(script, order, module=False)
+
+
 def _execute(program: str, order: ReplayOrder | None, *, module: bool) -> None:
     if order is not None and (module or os.path.isdir(program)):
         raise UnsupportedError(f"{program} is no script, so a replay does not run it.")

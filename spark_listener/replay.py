@@ -27,7 +27,8 @@ from headwater.spark_listener.shadow_paths import ShadowPaths
 
 VARIABLE = "HEADWATER_REPLAY"
 _ENTRY = "headwater.replay.ReplayBridge"
-_RDD_READS = (
+Range = tuple[int, int]
+RDD_READS = (
     "textFile", "wholeTextFiles", "binaryFiles", "binaryRecords", "pickleFile", "sequenceFile", "hadoopFile", "newAPIHadoopFile",
 )  # fmt: skip
 _RDD_WRITES = ("saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "saveAsHadoopFile", "saveAsNewAPIHadoopFile")
@@ -40,7 +41,8 @@ class ReplayOrder:
     Only the records in `keep` are read from files at the places in `restrict`. `edits` maps a file to new values by row (as text) and
     column. Spark casts a value from its text; None is NULL. Files are named as in answers: `file:/a/b`, `s3://b/k`. `script_sha256` is the
     hash of the only script that may run. `captures`: capture is on, and delivers nothing. `partials` is a folder of partial results of
-    aggregates over the datasets at the places `changed`. If it is empty, none are stored or used.
+    aggregates over the datasets at the places `changed`. If it is empty, none are stored or used. `watch` is a folder for notes on the
+    records that each task read, and, if the order `shows` them, for the values of kept records. An entry of `keep` may also be a range: its first row, and the row after its last.
     """
 
     replay: str
@@ -48,11 +50,13 @@ class ReplayOrder:
     exclude: Mapping[str, Sequence[int]]
     script_sha256: str
     captures: bool = False
-    keep: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    keep: Mapping[str, Sequence[int] | Sequence[Range]] = field(default_factory=dict)
     restrict: Sequence[str] = ()
     edits: Mapping[str, Mapping[str, Mapping[str, str | None]]] = field(default_factory=dict)
     partials: str = ""
     changed: Sequence[str] = ()
+    watch: str = ""
+    shows: bool = False
 
     @classmethod
     def load(cls, path: str | Path) -> ReplayOrder:
@@ -93,7 +97,8 @@ class ReplayOrder:
         keep = {file: list(rows) for file, rows in self.keep.items()}
         partials = {"folder": self.partials, "changed": list(self.changed)} if self.partials else {}
         edits = {file: dict(rows) for file, rows in self.edits.items()}
-        return {"keep": keep, "restrict": list(self.restrict), "edits": edits, "partials": partials}
+        watch = {"watch": self.watch, "shows": self.shows} if self.watch else {}
+        return {"keep": keep, "restrict": list(self.restrict), "edits": edits, "partials": partials, **watch}
 
     def note_met(self, file: str) -> None:
         """Note that records of a file were excluded. The replay runner checks that this happened for all files in the order."""
@@ -121,18 +126,18 @@ def met_file(shadow: str) -> Path:
     return Path(f"{shadow}.met")
 
 
-def lead_paths(order: ReplayOrder) -> None:
+def lead_paths(order: ReplayOrder, paths: ShadowPaths | None = None) -> None:
     """Redirect PySpark's readers and writers in this process to the shadow root. Call it once, before the program starts."""
     from pyspark import RDD, SparkContext
     from pyspark.sql import DataFrameReader, DataFrameWriter
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    paths = ShadowPaths(order.shadow)
+    paths = paths or ShadowPaths(order.shadow)
     for method in ("load", "parquet", "csv", "json", "text", "orc", "xml"):
         _lead(DataFrameReader, method, paths.read)
     for method in ("save", "parquet", "csv", "json", "text", "orc", "xml"):
         _lead(DataFrameWriter, method, paths.write)
-    for method in _RDD_READS:
+    for method in RDD_READS:
         _lead(SparkContext, method, functools.partial(_read_text, order, paths))
     for method in _RDD_WRITES:
         _lead(RDD, method, paths.write)

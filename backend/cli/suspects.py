@@ -19,6 +19,7 @@ from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.culprits.outliers import LEAST_RUNS, Suspect, find_suspects
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.model.ids import dataset_name
+from headwater.graph.standard_facts import size_of_version
 from headwater.graph.stores import Direction
 
 app = typer.Typer(add_completion=False)
@@ -132,13 +133,15 @@ async def _metrics_of(answers: Answers, run: Node) -> Metrics:
     metrics: dict[str, float] = {}
     if (duration := _duration(run.properties)) is not None:
         metrics["seconds"] = duration
-    rows_read = [rows for version in read if (rows := _statistic(version, "rows", "rowCount")) is not None]
+    rows_read = [size.rows for version in read if (size := size_of_version(version)) is not None and size.rows is not None]
     for version in written:
         output = dataset_name(f"dataset:{':'.join(parse_id(version.id)[1][:2])}")
-        for name, of_producer in (("rows", "rowCount"), ("bytes", "size")):
-            if (value := _statistic(version, name, of_producer)) is not None:
-                metrics[f"{name} of {output}"] = value
-        rows = _statistic(version, "rows", "rowCount")
+        size = size_of_version(version)
+        rows = size.rows if size is not None else None
+        if rows is not None:
+            metrics[f"rows of {output}"] = rows
+        if size is not None and size.bytes is not None:
+            metrics[f"bytes of {output}"] = size.bytes
         if rows is not None and len(rows_read) == len(read) > 0 and sum(rows_read) > 0:
             metrics[f"rows of {output} for each row read"] = rows / sum(rows_read)
     return metrics
@@ -150,16 +153,6 @@ def _duration(properties: Mapping[str, Any]) -> float | None:
         return max(0.0, (end - begin).total_seconds())
     except (KeyError, ValueError, TypeError):
         return None
-
-
-def _statistic(version: Node, name: str, of_producer: str) -> float | None:
-    """Return a statistic of a version, from a capture or from the producer's facet outputStatistics."""
-    stated = version.properties.get("outputStatistics")
-    return _number(version.properties.get(name, stated.get(of_producer) if isinstance(stated, Mapping) else None))
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _row(job: Node, suspect: Suspect) -> dict[str, Any]:

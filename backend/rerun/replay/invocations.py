@@ -56,7 +56,7 @@ class Upstream:
         if program is None:
             raise UnsupportedError(
                 f"The program of job {job} (namespace {namespace}) is not registered on this home, and nothing else is run.",
-                hint=f"Run it here once with `headwater run`, or register it: {_command(namespace, job)}",
+                hint=f"Run it here once with `headwater run`, or register it: {register_command(namespace, job)}",
             )
         invocation = Invocation(
             run=application, job=job, namespace=namespace, argv=program.argv, working_directory=program.working_directory,
@@ -75,7 +75,7 @@ def check(invocation: Invocation) -> None:
     Raises:
         UnsupportedError: the script changed or cannot be read, or a secret argument was redacted.
     """
-    register = f"register it as it is now: {_command(invocation.namespace, invocation.job)}"
+    register = f"register it as it is now: {register_command(invocation.namespace, invocation.job)}"
     if hidden := [name for name, value in invocation.environment.items() if REDACTED in value]:
         raise UnsupportedError(
             f"The variable {hidden[0]} of {invocation.script} held a secret, which was not kept.",
@@ -95,7 +95,7 @@ def check(invocation: Invocation) -> None:
         )
 
 
-def _command(namespace: str, job: str) -> str:
+def register_command(namespace: str, job: str) -> str:
     return f"headwater jobs register --namespace {quote(namespace)} {quote(job)} SCRIPT [ARGUMENTS]"
 
 

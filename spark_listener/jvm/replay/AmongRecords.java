@@ -2,7 +2,7 @@ package headwater.replay;
 
 import headwater.shim.OwnExpression;
 import headwater.shim.Scala;
-import headwater.source.ChosenRecords;
+import java.util.function.LongPredicate;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.codegen.Block;
@@ -19,9 +19,9 @@ import org.apache.spark.sql.types.DataTypes;
  */
 final class AmongRecords extends OwnExpression {
     private final Expression reference;
-    private final ChosenRecords records;
+    private final LongPredicate records;
 
-    AmongRecords(Expression reference, ChosenRecords records) {
+    AmongRecords(Expression reference, LongPredicate records) {
         this.reference = reference;
         this.records = records;
     }

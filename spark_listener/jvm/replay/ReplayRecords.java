@@ -5,21 +5,26 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.LongStream;
 
 /** The records that a replay excludes, keeps and edits. Files are named as an answer names them: file:/a/b, s3://b/k. */
 final class ReplayRecords {
     final Map<String, long[]> excluded = new HashMap<>(); // file -> long[]
     final Map<String, long[]> kept = new HashMap<>(); // file -> long[]
-    final List<String> restricted = new ArrayList<>(); // places of datasets of which only records in `kept` are read
+    private final Set<String> restricted = new HashSet<>(); // places of datasets of which only records in `kept` are read
     final Map<String, Map<Long, Map<String, String>>> edits = new HashMap<>(); // file -> Map: row (Long) -> Map: column -> value as text, or null
     final String partials; // folder of partial results, or null
+    final String watch; // folder of the notes of each task on the records that it read, or null
+    final boolean shows; // whether the values of kept records are written into that folder
     final List<String> changed = new ArrayList<>(); // places of the datasets that partial results are for
 
     /**
      * `text`: {"exclude": {file: [row]}, "keep": {file: [row]}, "restrict": [place], "edits": {file: {row: {column:
-     * text}}}, "partials": {"folder", "changed"}}.
+     * text}}}, "partials": {"folder", "changed"}, "watch": folder, "shows": boolean}. A row may also be a range: [first row, row after the last].
      */
     ReplayRecords(String text) throws IOException {
         JsonNode root = new ObjectMapper().readTree(text);
@@ -28,6 +33,8 @@ final class ReplayRecords {
         for (JsonNode place : root.path("restrict")) {
             restricted.add(place.textValue());
         }
+        watch = root.path("watch").textValue();
+        shows = watch != null && root.path("shows").booleanValue();
         partials = root.path("partials").path("folder").textValue();
         for (JsonNode place : root.path("partials").path("changed")) {
             changed.add(place.textValue());
@@ -46,8 +53,8 @@ final class ReplayRecords {
     }
 
     boolean isRestricted(String file) {
-        for (String place : restricted) {
-            if (file.equals(place) || file.startsWith(place + "/")) {
+        for (int end = file.length(); end > 0; end = file.lastIndexOf('/', end - 1)) {
+            if (restricted.contains(file.substring(0, end))) {
                 return true;
             }
         }
@@ -56,12 +63,15 @@ final class ReplayRecords {
 
     private static void readRows(JsonNode files, Map<String, long[]> rows) {
         for (Map.Entry<String, JsonNode> file : files.properties()) {
-            JsonNode numbers = file.getValue();
-            long[] values = new long[numbers.size()];
-            for (int i = 0; i < values.length; i++) {
-                values[i] = numbers.get(i).longValue();
+            LongStream.Builder values = LongStream.builder();
+            for (JsonNode number : file.getValue()) {
+                if (number.isArray()) {
+                    LongStream.range(number.get(0).longValue(), number.get(1).longValue()).forEach(values);
+                } else {
+                    values.add(number.longValue());
+                }
             }
-            rows.put(file.getKey(), values);
+            rows.put(file.getKey(), values.build().toArray());
         }
     }
 }

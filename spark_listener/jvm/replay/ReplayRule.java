@@ -70,6 +70,7 @@ public final class ReplayRule extends Rule<LogicalPlan> implements RecordChange 
     private final String shadow; // path of the shadow root, without scheme
     private final Set<Object> noted = new HashSet<>();
     private final ReplayRecords records;
+    private int watched; // number of watched scans
     private final PartialResults partials; // null: every aggregate is computed from all of its input
 
     ReplayRule(String shadow, ReplayRecords records) {
@@ -243,15 +244,31 @@ public final class ReplayRule extends Rule<LogicalPlan> implements RecordChange 
                 note(file);
             }
         }
-        if (excluded.isEmpty() && !isRestricted && !isEdited) {
+        boolean isWatched = records.watch != null;
+        if (excluded.isEmpty() && !isRestricted && !isEdited && !isWatched) {
             return null;
         }
         LogicalRelation read = isEdited ? scan.newInstance() : scan; // the edited columns get the ids of this scan
-        RecordFormat format = ScanCheck.check(read, relation);
+        RecordFormat format;
+        try {
+            format = ScanCheck.check(read, relation);
+        } catch (RuntimeException unsupported) {
+            if (!excluded.isEmpty() || isRestricted || isEdited) {
+                throw unsupported;
+            }
+            append(".unwatched", relation.location().rootPaths().mkString(",") + ": " + unsupported.getMessage());
+            return null;
+        }
         NumberedScan numbered = NumberedScan.of(read, relation, format, files, reports, false);
         LogicalPlan plan = numbered.plan();
         if (isRestricted) {
-            plan = new Filter(new AmongRecords(numbered.reference(), kept), restricted(plan, kept, keptRows));
+            plan = restricted(plan, kept, keptRows);
+        }
+        if (isRestricted && records.shows) {
+            int watch = watch(files);
+            plan = new Filter(ShownRecords.of(numbered.reference(), Scala.list(scan.output()), kept, records.watch, watch), plan);
+        } else if (isRestricted || isWatched) {
+            plan = new Filter(new AmongRecords(numbered.reference(), isWatched ? new RecordWatch(isRestricted ? kept : null, records.watch, watch(files)) : kept), plan);
         }
         if (!excluded.isEmpty()) {
             plan = new Filter(new Not(new AmongRecords(numbered.reference(), excluded)), plan);
@@ -261,6 +278,15 @@ public final class ReplayRule extends Rule<LogicalPlan> implements RecordChange 
             plan = edits.over(plan, numbered.reference(), Scala.list(read.output()), Scala.list(scan.output()), names);
         }
         return new NumberedScan(plan, numbered.reference());
+    }
+
+    /** The number of a watched scan. The files that notes name by ordinals are listed next to the shadow. */
+    private int watch(SourceFiles files) {
+        int scan = ++watched;
+        for (SourceFiles.Entry entry : files.entries()) {
+            append(".scans", Arrays.asList(scan, entry.ordinal(), OneSpelling.of(entry.path())));
+        }
+        return scan;
     }
 
     /** The numbered scan that reads only files, row groups and rows of text with kept records, as far as its format can. */

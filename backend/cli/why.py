@@ -1,0 +1,150 @@
+"""`headwater why`: the error of a failed run, and the input record at which it failed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from headwater.backend.cli.display_names import job_of
+from headwater.backend.cli.options import Home, OutputFormat
+from headwater.backend.cli.output import Format, emit_json, note, progress, screen
+from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
+from headwater.backend.rerun.culprits.failed_runs import FailedRun, find_failed_run
+from headwater.backend.rerun.culprits.origins import find_origins
+from headwater.backend.rerun.culprits.search import explain_failure
+from headwater.backend.rerun.culprits.crash import CrashReport
+from headwater.backend.workspace import Workspace
+from headwater.errors import UnsupportedError
+from headwater.graph.trace import TracedRecord
+from headwater.graph.model import parse_id
+
+app = typer.Typer(add_completion=False)
+
+_SHOWN = 20  # culprits that a table shows
+
+
+@app.command()
+def why(
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="A failed run by its id, or a job. The last failed run, if it is left out.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=1, help="Time limit of the search for the record.")] = 300.0,
+    search: Annotated[bool, typer.Option(help="Search for the record. With --no-search, show the error only, and run nothing.")] = True,
+    format: OutputFormat = Format.TABLE,
+    home: Home = None,
+) -> None:
+    """Name the input record at which a run failed.
+
+    The registered program runs again on parts of its input, outside of the user's job, until one record is left with which it fails in
+    the same way. It writes into a shadow folder, which is then deleted. The data that the program made is never touched.
+
+    For example:
+
+      headwater why
+
+      headwater why nightly_report --seconds 600
+    """
+    if os.environ.get("HEADWATER_URL") and home is None:
+        raise UnsupportedError("The search starts programs on this machine; it works on a home.", hint="Name one with --home.")
+    asyncio.run(_why(run, seconds, search, format, home))
+
+
+async def _why(name: str | None, seconds: float, search: bool, format: Format, home: Path | None) -> None:
+    async with await Workspace.open(load_settings(home=home)) as workspace:
+        await workspace.take_in()
+        failed = await find_failed_run(workspace.graph, DEFAULT_TENANT, workspace.registry, name)
+        began = time.monotonic()
+        report: CrashReport | None = None
+        origins: Sequence[TracedRecord] = ()
+        if search:
+            with progress() as bars:
+                task = bars.add_task("running the program again", total=None)
+
+                def advance(trials: int, left: int) -> None:
+                    bars.update(task, description=f"{trials} trials, {left:,} records left")
+
+                report = await explain_failure(workspace, failed, seconds=seconds, progress=advance)
+            origins = await find_origins(workspace, DEFAULT_TENANT, report.records)
+        took = time.monotonic() - began
+    if format is Format.JSON:
+        emit_json(_as_json(failed, report, origins, took))
+    else:
+        _print(failed, report, origins, took)
+
+
+def _as_json(failed: FailedRun, report: CrashReport | None, origins: Sequence[TracedRecord], seconds: float) -> dict[str, Any]:
+    failure = failed.failure
+    answer: dict[str, Any] = {
+        "run": failed.run.id, "job": failed.job,
+        "error": {"kind": failure.kind, "message": failure.message, "function": failure.function} if failure else None,
+    }  # fmt: skip
+    if report is None:
+        return answer
+    return answer | {
+        "records": [
+            {"file": file, "row": row, "values": report.values.get((file, row), {})} for file, row in report.records.slice(0, 1_000)
+        ],
+        "count": len(report.records),
+        "minimal": report.is_minimal,
+        "problem": report.problem,
+        "step": report.repeated.place if report.repeated else None,
+        "origins": [{"file": one.file, "row": one.row, "values": dict(one.values)} for one in origins],
+        "notes": list(report.notes),
+        "trials": report.trials,
+        "seconds": round(seconds, 1),
+    }
+
+
+def _print(failed: FailedRun, report: CrashReport | None, origins: Sequence[TracedRecord], seconds: float) -> None:
+    out = screen()
+
+    def line(text: str) -> None:
+        out.print(text, soft_wrap=True, markup=False, highlight=False)
+
+    line(f"{job_of(failed.job)} failed: {_message(failed)}  ({failed.run.id})")
+    function = (report.repeated.function if report and report.repeated else "") or (failed.failure.function if failed.failure else "")
+    if report and report.repeated and report.repeated.place:
+        line(f"  step      {report.repeated.place}")
+    if function:
+        line(f"  function  {function}")
+    if report is None:
+        return
+    if report.problem is not None:
+        line(f"No record was found: {report.problem}.  ({report.trials} trials, {seconds:.0f} s)")
+        return
+    count = len(report.records)
+    line("The record that fails:" if count == 1 else f"The {count:,} records that fail together:")
+    for file, row in report.records.slice(0, _SHOWN):
+        line(f"  {_place(file)} row {row}")
+        for column, value in report.values.get((file, row), {}).items():
+            line(f"    {column}  {'NULL' if value is None else value}")
+    if count > _SHOWN:
+        line(f"  … and {count - _SHOWN:,} more (--format json lists up to 1,000)")
+    for origin in origins:
+        line(f"  came from {_place(origin.file or parse_id(origin.dataset)[1][-1])} row {origin.row}")
+        for column, value in origin.values.items():
+            line(f"    {column}  {value}")
+    if report.is_minimal:
+        what = "With this record only" if count == 1 else "With these records only, and not without any one of them"
+        line(f"{what}, the program fails in the same way.  ({report.trials} trials, {seconds:.0f} s)")
+    else:
+        note(f"the time limit came first, after {report.trials} trials; fewer records may suffice. --seconds raises it.", label="not minimal")
+    for text in report.notes:
+        note(text, label="note")
+
+
+def _message(failed: FailedRun) -> str:
+    failure = failed.failure
+    if failure is None:
+        return "the run states no error"
+    return f"{failure.kind}: {failure.message}" if failure.message else failure.kind
+
+
+def _place(file: str) -> str:
+    return file.removeprefix("file:")

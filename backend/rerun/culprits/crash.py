@@ -1,0 +1,174 @@
+"""Finds the input records at which a program failed, by trials outside of the user's job.
+
+The first trial repeats the failure, and notes which records each task read. Most failing tasks read a record and fail at once, so the last
+records of the failed task are tried first. A task that gets its rows from other tasks shows no records; then all inputs are searched. The
+answer is the smallest set of records found with which the program still fails in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headwater.backend.rerun.culprits.trials import TaskReads, TrialResult, Trials, Values
+from headwater.graph.culprits.delta_debugging import SearchEndedError, minimize
+from headwater.graph.culprits.record_set import RecordSet
+from headwater.spark_listener.trials.failures import TrialFailure
+
+_WINDOWS = (1, 128, 16_384)  # records that are tried before the last record: Spark gives batches to Python functions
+_MOST_SHOWN = 100  # records whose values are read
+_MOST = 20_000_000  # records of a search; a trial holds their numbers in memory
+Progress = Callable[[int, int], None]  # number of trials, number of records that are left
+
+
+@dataclass(frozen=True, slots=True)
+class CrashReport:
+    """The result of a search. `records` are the culprits; empty if `problem` says why there are none.
+
+    `is_minimal`: without any one of the records, the program no longer fails in this way. `values` are their values by file and row.
+    `repeated` is the failure of the first trial, `failure` the failure with the culprits only.
+    """
+
+    records: RecordSet
+    is_minimal: bool
+    trials: int
+    repeated: TrialFailure | None = None
+    failure: TrialFailure | None = None
+    problem: str | None = None
+    values: Mapping[tuple[str, int], Values] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+def find_crash_culprit(trials: Trials, stated: TrialFailure | None, progress: Progress = lambda *_: None) -> CrashReport:
+    """Return the records at which the programs of `trials` fail. `stated` is the failure of the run that is explained.
+
+    Raises:
+        TrialsFailedError: the programs cannot run in trials.
+    """
+    try:
+        first = trials.run(RecordSet(()), ())
+    except SearchEndedError:
+        return _without_records(trials, None, "the time limit ended the first trial")
+    if first.failure is None:
+        return _without_records(trials, None, "the program did not fail when it ran again with the records that are there now")
+    if stated is not None and first.failure.kind != stated.kind:
+        again = f"{first.failure.kind}: {first.failure.message}"
+        return _without_records(trials, first.failure, f"the program failed in another way when it ran again: {again}")
+    search = _CrashSearch(trials, first, progress)
+    trials.forget(first)
+    return search.run()
+
+
+def _without_records(trials: Trials, repeated: TrialFailure | None, problem: str) -> CrashReport:
+    return CrashReport(RecordSet(()), is_minimal=False, trials=trials.number, repeated=repeated, problem=problem)
+
+
+class _CrashSearch:
+    def __init__(self, trials: Trials, first: TrialResult, progress: Progress) -> None:
+        self._trials = trials
+        self._first = first
+        self._progress = progress
+        self._failure: TrialFailure = first.failure  # type: ignore[assignment]  # the caller checks it
+        self._best = first.records_read()
+        self._last: TrialResult | None = None
+        self._restrict: Sequence[str] = ()
+
+    def run(self) -> CrashReport:
+        if not self._best:
+            return self._report(RecordSet(()), is_minimal=False, problem="the program fails before it reads records that a trial can choose")
+        try:
+            for exact in (True, False):
+                for task in self._failed_tasks():
+                    found = self._search_task(task, exact=exact)
+                    if found is not None:
+                        return found
+            return self._search_inputs()
+        except SearchEndedError:
+            return self._report(self._best, is_minimal=False)
+
+    def _failed_tasks(self) -> list[TaskReads]:
+        own = f"file:{self._first.shadow}/"
+        return [task for task in self._first.reads if task.error is not None and task.last is not None and not task.last[0].startswith(own)]
+
+    def _search_task(self, task: TaskReads, *, exact: bool) -> CrashReport | None:
+        """Search the records that a failed task read of one scan. None if the failure does not appear with them."""
+        assert task.last is not None
+        file, last = task.last
+        first = task.rows[file][0]
+        restrict = self._first.scans[task.scan]
+        windows = [RecordSet.of_ranges([(file, max(first, last + 1 - size), last + 1)]) for size in _WINDOWS]
+        windows.append(RecordSet.of_ranges((name, low, high + 1) for name, (low, high, _) in task.rows.items()))
+        for window in dict.fromkeys(windows):
+            if self._fails(window, restrict, exact=exact):
+                return self._minimize(window, restrict, exact=exact)
+        return None
+
+    def _search_inputs(self) -> CrashReport:
+        """Search all inputs: first each file alone, with the others as they are, and then what is left of all."""
+        everything = self._best
+        if len(everything) > _MOST:
+            return self._report(everything, is_minimal=False, problem=f"the inputs have {len(everything):,} records, too many to search")
+        groups = self._groups(everything)
+        restrict = [file for files in groups for file in files]
+        if self._fails(RecordSet(()), restrict, exact=False):
+            return self._report(RecordSet(()), is_minimal=False, problem="the program also fails without any record of its inputs")
+        if not self._fails(everything, restrict, exact=False):
+            return self._report(everything, is_minimal=False, problem="the program did not fail with all records that its tasks had read")
+        left = everything
+        for files in groups:
+            rest = RecordSet(tuple(each for each in left.ranges if each[0] not in files))
+            if self._fails(rest, restrict, exact=False):
+                left = rest
+                continue
+            found = minimize(left.of_files(files), lambda part, rest=rest: self._fails(rest | part, restrict, exact=False))  # type: ignore[misc]
+            left = rest | found.records
+            if not found.is_minimal:
+                return self._report(left, is_minimal=False)
+        return self._minimize(left, restrict, exact=False)
+
+    def _groups(self, everything: RecordSet) -> list[tuple[str, ...]]:
+        """Return the files of the inputs, those of one scan together. Inputs with more records come first."""
+        sizes = {file: sum(end - first for first, end in ranges) for file, ranges in everything.by_file().items()}
+        groups: dict[tuple[str, ...], int] = {}
+        grouped: set[str] = set()
+        for files in [*self._first.scans.values(), *([file] for file in self._first.counts)]:
+            group = tuple(file for file in files if file in sizes and file not in grouped)
+            if group:
+                groups[group] = sum(sizes[file] for file in group)
+                grouped |= set(group)
+        return sorted(groups, key=lambda group: -groups[group])
+
+    def _minimize(self, records: RecordSet, restrict: Sequence[str], *, exact: bool) -> CrashReport:
+        found = minimize(records, lambda part: self._fails(part, restrict, exact=exact))
+        return self._report(found.records, is_minimal=found.is_minimal)
+
+    def _fails(self, records: RecordSet, restrict: Sequence[str], *, exact: bool) -> bool:
+        self._progress(self._trials.number, len(records))
+        result = self._trials.run(records, restrict)
+        self._trials.forget(result)
+        failure = result.failure
+        same = failure is not None and failure.is_same_kind(self._failure) and (not exact or failure.exact == self._failure.exact)
+        if same:
+            self._best, self._restrict, self._last = records, restrict, result
+        return same
+
+    def _report(self, records: RecordSet, *, is_minimal: bool, problem: str | None = None) -> CrashReport:
+        last = self._last
+        notes = [f"{place}; its records cannot be chosen" for place in dict.fromkeys(self._first.unwatched)]
+        if problem is None and last is not None and last.failure is not None and last.failure.exact != self._failure.exact:
+            notes.append(f"these records fail in the same way, with another message: {last.failure.message}")
+        found = records if problem is None else RecordSet(())
+        return CrashReport(
+            found, is_minimal, self._trials.number, self._failure, last.failure if last else None, problem, self._values(found), notes
+        )
+
+    def _values(self, records: RecordSet) -> Mapping[tuple[str, int], Values]:
+        """Return the values of a few records, by one more trial. It may run after the search, but not after the time limit."""
+        if not 0 < len(records) <= _MOST_SHOWN:
+            return {}
+        try:
+            result = self._trials.run(records, self._restrict, shows=True)
+        except SearchEndedError:
+            return {}
+        self._trials.forget(result)
+        return result.values
