@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from headwater.errors import UnsupportedError
 from headwater.spark_listener.replay import Range
+from headwater.spark_listener.trials.worker_calls import LONGEST, watch_rows
 
 OWN_ROWS = "program:"
 _OPENERS: Mapping[str, Callable[[str], IO[bytes]]] = {".gz": gzip.open, ".bz2": bz2.open}  # type: ignore[dict-item]  # modes differ
@@ -27,16 +28,34 @@ _SHOWN = 200  # characters of a shown row
 class ProgramInputs:
     """The inputs of one trial. `counts` are the numbers of records that were read, by file or by call."""
 
-    def __init__(self, keep: Mapping[str, Sequence[Range]], restrict: Sequence[str], folder: Path) -> None:
+    def __init__(self, keep: Mapping[str, Sequence[Range]], restrict: Sequence[str], folder: Path, watch: str = "") -> None:
         self._keep = keep
         self._restrict = restrict
         self._folder = folder
         self._calls: dict[str, int] = {}
+        self._sources: dict[str, Callable[[str], tuple[str, int] | None]] = {}
+        self.watch = watch
         self.counts: dict[str, int] = {}
         self.rows: dict[str, dict[int, str]] = {}
 
     def is_restricted(self, file: str) -> bool:
         return any(file == place or file.startswith(f"{place}/") for place in self._restrict)
+
+    def watched(self, rdd: Any, source: str) -> Any:
+        """Return an RDD of the program's input whose tasks note their present row."""
+        return rdd.mapPartitions(watch_rows(self.watch, source), preservesPartitioning=True) if self.watch else rdd
+
+    def present_rows(self) -> list[tuple[str, int]]:
+        """Return the rows that tasks were processing at the end. Of equal rows, the first one counts."""
+        found = []
+        for note in sorted(Path(self.watch).glob("row-*")):
+            content = note.read_bytes()
+            text = content[4 : 4 + int.from_bytes(content[:4], "big")].decode(errors="replace")
+            find = self._sources.get(note.name.split("-")[1])
+            place = find(text) if find is not None and content else None
+            if place is not None:
+                found.append(place)
+        return found
 
     def own_rows(self, call: str, rows: Any) -> Any:
         """Return the rows of a call that this trial keeps, as a list. `rows` without a known length pass unchanged."""
@@ -45,6 +64,7 @@ class ProgramInputs:
         if isinstance(rows, range) and len(rows) > _MOST_OWN_ROWS:
             return rows
         listed = list(rows)
+        self._sources[call + str(number)] = lambda text: next(((name, row) for row, each in enumerate(listed) if _text(each) == text), None)
         self.counts[name] = len(listed)
         if not self.is_restricted(name):
             return listed if not isinstance(rows, (list, range)) else rows
@@ -60,15 +80,20 @@ class ProgramInputs:
         for file in files:
             if file not in restricted:
                 self.counts[f"file:{file}"] = sum(1 for _ in _lines(file))
+        number = self._calls["lines"] = self._calls.get("lines", 0) + 1
+        self._sources[f"lines{number}"] = functools.partial(_find_line, files)
         if not restricted:
             return path
-        number = self._calls["lines"] = self._calls.get("lines", 0) + 1
         copy = self._folder / f"lines-{number}"
         copy.mkdir(parents=True)
         for index, file in enumerate(files):
             ranges = self._keep.get(f"file:{file}", ()) if file in restricted else [(0, 1 << 60)]
             self._copy(file, ranges, copy / f"{index:06}.txt")
         return f"file:{copy}"
+
+    def last_source(self, call: str) -> str:
+        """Return the name of the last source that a call has made."""
+        return f"{call}{self._calls.get(call, 0)}"
 
     def whole_files(self, path: str) -> str:
         """Return the paths of the files that a trial keeps of those that an RDD program reads whole. A record is then a file."""
@@ -115,9 +140,11 @@ def hook_own_rows(current: Callable[[], ProgramInputs]) -> None:
                 args, kwargs = change(args, kwargs)
             depth[0] += 1
             try:
-                return original(self, *args, **kwargs)
+                made = original(self, *args, **kwargs)
             finally:
                 depth[0] -= 1
+            watched = depth[0] == 0 and method == "parallelize"
+            return current().watched(made, current().last_source(method)) if watched else made
 
         setattr(owner, method, hooked)
 
@@ -149,6 +176,19 @@ def hook_own_rows(current: Callable[[], ProgramInputs]) -> None:
         return frame.where(frame["id"].isin(kept) if len(kept) <= _SHOWN else _between(frame["id"], kept))
 
     setattr(SparkSession, "range", kept_range)  # noqa: B010  # mypy refuses an assignment to a method
+
+
+def _text(row: Any) -> str:
+    return repr(row).encode(errors="replace")[:LONGEST].decode(errors="replace")
+
+
+def _find_line(files: Sequence[str], text: str) -> tuple[str, int] | None:
+    for file in files:
+        for number, line in enumerate(_lines(file)):
+            bare = line.rstrip(b"\r\n")
+            if text in (_text(bare.decode(errors="replace")), _text(bare)):
+                return f"file:{file}", number
+    return None
 
 
 def _between(column: Any, numbers: Sequence[int]) -> Any:

@@ -22,6 +22,7 @@ from headwater.spark_listener.replay import RDD_READS, Replayer, ReplayOrder, le
 from headwater.spark_listener.shadow_paths import ShadowPaths
 from headwater.spark_listener.trials.failures import TrialFailure, failure_of_error
 from headwater.spark_listener.trials.program_inputs import ProgramInputs, hook_own_rows
+from headwater.spark_listener.trials.user_functions import hook_functions
 
 _WHOLE_FILES = ("wholeTextFiles", "binaryFiles")
 
@@ -52,6 +53,7 @@ class TrialServer:
         self._context = WarmContext()
         install(self._watcher)
         hook_own_rows(lambda: self._inputs)
+        hook_functions(lambda: self._inputs.watch)
         self._lead_rdd_reads()
         lead_paths(first, self._paths)
 
@@ -63,7 +65,7 @@ class TrialServer:
         watch.mkdir(parents=True)
         shadow.mkdir(parents=True, exist_ok=True)
         keep = {file: [tuple(each) for each in ranges] for file, ranges in order["keep"].items()}
-        self._inputs = ProgramInputs(keep, order["restrict"], Path(f"{shadow}.inputs"))
+        self._inputs = ProgramInputs(keep, order["restrict"], Path(f"{shadow}.inputs"), str(watch))
         self._paths.shadow = shadow
         failure: TrialFailure | None = None
         step = 0
@@ -80,6 +82,7 @@ class TrialServer:
         return {
             "failure": failure.as_json() if failure else None, "step": step, "seconds": time.monotonic() - began,
             "counts": self._inputs.counts, "rows": self._inputs.rows,
+            "present": self._inputs.present_rows() if failure else [],
         }  # fmt: skip
 
     def _run_script(self, script: Mapping[str, Any], order: ReplayOrder) -> TrialFailure | None:
@@ -114,6 +117,9 @@ class TrialServer:
                 continue
             setattr(SparkContext, method, _led_read(server, method, original))
 
+    def watched(self, rdd: Any, method: str) -> Any:
+        return self._inputs.watched(rdd, self._inputs.last_source("lines")) if method == "textFile" else rdd
+
     def chosen_path(self, method: str, path: str) -> str:
         """Return the path that an RDD reader gets: its shadow if the program has written it, else a copy with the kept records."""
         parts = [self._paths.read(part) for part in path.split(",")]
@@ -133,7 +139,7 @@ def _led_read(server: TrialServer, method: str, original: Any) -> Any:
         for name in ("name", "path"):
             if isinstance(kwargs.get(name), str):
                 kwargs[name] = server.chosen_path(method, kwargs[name])
-        return original(self, *args, **kwargs)
+        return server.watched(original(self, *args, **kwargs), method)
 
     return led
 

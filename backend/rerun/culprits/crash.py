@@ -15,7 +15,7 @@ from headwater.graph.culprits.delta_debugging import SearchEndedError, minimize
 from headwater.graph.culprits.record_set import RecordSet
 from headwater.spark_listener.trials.failures import TrialFailure
 
-_WINDOWS = (1, 128, 16_384)  # records that are tried before the last record: Spark gives batches to Python functions
+_WINDOWS = (128, 16_384)  # records that are tried before the last record: Spark gives batches to Python functions
 _MOST_SHOWN = 100  # records whose values are read
 _MOST = 20_000_000  # records of a search; a trial holds their numbers in memory
 Progress = Callable[[int, int], None]  # number of trials, number of records that are left
@@ -77,6 +77,10 @@ class _CrashSearch:
         if not self._best:
             return self._report(RecordSet(()), is_minimal=False, problem="the program fails before it reads records that a trial can choose")
         try:
+            for file, row in self._likely_records():
+                record = RecordSet.of({file: [row]})
+                if self._fails(record, self._files_with(file), exact=True, shows=True):
+                    return self._report(record, is_minimal=True)
             for exact in (True, False):
                 for task in self._failed_tasks():
                     found = self._search_task(task, exact=exact)
@@ -85,6 +89,23 @@ class _CrashSearch:
             return self._search_inputs()
         except SearchEndedError:
             return self._report(self._best, is_minimal=False)
+
+    def _likely_records(self) -> list[tuple[str, int]]:
+        """Return the records that the failed tasks were processing, as far as the first trial shows it."""
+        tasks = self._failed_tasks()
+        likely = [*self._first.present]
+        for call in self._first.calls:
+            for task in tasks:
+                if (task.stage, task.partition) == (call.stage, call.partition) and len(task.rows) == 1:
+                    [(file, (first, last, count))] = task.rows.items()
+                    if count == last - first + 1 > call.number:
+                        likely.append((file, first + call.number))
+        likely += [task.last for task in tasks if task.last is not None and not self._first.calls]
+        return list(dict.fromkeys(likely))
+
+    def _files_with(self, file: str) -> Sequence[str]:
+        """Return the files that one scan reads with this file."""
+        return next((files for files in self._first.scans.values() if file in files), [file])
 
     def _failed_tasks(self) -> list[TaskReads]:
         own = f"file:{self._first.shadow}/"
@@ -142,9 +163,9 @@ class _CrashSearch:
         found = minimize(records, lambda part: self._fails(part, restrict, exact=exact))
         return self._report(found.records, is_minimal=found.is_minimal)
 
-    def _fails(self, records: RecordSet, restrict: Sequence[str], *, exact: bool) -> bool:
+    def _fails(self, records: RecordSet, restrict: Sequence[str], *, exact: bool, shows: bool = False) -> bool:
         self._progress(self._trials.number, len(records))
-        result = self._trials.run(records, restrict)
+        result = self._trials.run(records, restrict, shows=shows)
         self._trials.forget(result)
         failure = result.failure
         same = failure is not None and failure.is_same_kind(self._failure) and (not exact or failure.exact == self._failure.exact)
@@ -166,6 +187,8 @@ class _CrashSearch:
         """Return the values of a few records, by one more trial. It may run after the search, but not after the time limit."""
         if not 0 < len(records) <= _MOST_SHOWN:
             return {}
+        if self._last is not None and set(records) == set(self._last.values):
+            return self._last.values
         try:
             result = self._trials.run(records, self._restrict, shows=True)
         except SearchEndedError:

@@ -53,10 +53,20 @@ class TaskReads:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedCall:
+    """A failed call of a user function: the `number` of its row among the rows that the function had in its task, from 0."""
+
+    stage: int
+    partition: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class TrialResult:
     """The result of one trial. `scans` are the files of each scan of Spark SQL. `counts` are the records of all other inputs, by file.
 
     `unwatched` are inputs whose records a trial cannot choose. `values` are the values of the chosen records, by file and row.
+    `calls` are failed calls of user functions. `present` are rows of RDDs that tasks were processing at the end.
     """
 
     failure: TrialFailure | None
@@ -67,6 +77,8 @@ class TrialResult:
     counts: Mapping[str, int] = field(default_factory=dict)
     values: Mapping[tuple[str, int], Values] = field(default_factory=dict)
     unwatched: Sequence[str] = ()
+    calls: Sequence[FailedCall] = ()
+    present: Sequence[tuple[str, int]] = ()
 
     def records_read(self) -> RecordSet:
         """Return all records that the trial read of its sources. Files that the programs wrote themselves are no sources."""
@@ -183,7 +195,8 @@ def _result(result: Mapping[str, Any], shadow: Path) -> TrialResult:
     for scan, ordinal, path in _json_lines(Path(f"{shadow}.scans")):
         files[scan][ordinal] = path
     reads = []
-    for note in Path(f"{shadow}.watch").glob("*.json"):
+    calls = [FailedCall(**json.loads(note.read_bytes())) for note in sorted(Path(f"{shadow}.watch").glob("call-*.json"))]
+    for note in Path(f"{shadow}.watch").glob("[0-9]*.json"):
         with suppress(OSError, ValueError):  # a task of an ended job may still be writing
             reads.append(_reads(json.loads(note.read_bytes()), files))
     reads.sort(key=lambda task: (task.stage, task.partition, task.scan))
@@ -196,7 +209,7 @@ def _result(result: Mapping[str, Any], shadow: Path) -> TrialResult:
     return TrialResult(
         TrialFailure(**result["failure"]) if result["failure"] else None, result["seconds"], shadow,
         {scan: list(names.values()) for scan, names in files.items()}, reads, result["counts"], values,
-        [str(line) for line in _json_lines(Path(f"{shadow}.unwatched"))],
+        [str(line) for line in _json_lines(Path(f"{shadow}.unwatched"))], calls, [(file, row) for file, row in result["present"]],
     )  # fmt: skip
 
 

@@ -59,8 +59,21 @@ final class ShownRecords extends OwnExpression implements CodegenFallback {
         return DataTypes.BooleanType;
     }
 
+    public int productArity() {
+        return 3;
+    }
+
     public Object productElement(int index) {
-        return file;
+        return index == 0 ? reference : index == 1 ? columns : file;
+    }
+
+    /** Spark compares an expression with its copy to see whether its children have changed. */
+    public boolean equals(Object other) {
+        return super.equals(other) && columns.equals(((ShownRecords) other).columns) && file.equals(((ShownRecords) other).file);
+    }
+
+    public int hashCode() {
+        return super.hashCode();
     }
 
     public Object eval(InternalRow input) {
