@@ -42,7 +42,8 @@ class ReplayOrder:
     column. Spark casts a value from its text; None is NULL. Files are named as in answers: `file:/a/b`, `s3://b/k`. `script_sha256` is the
     hash of the only script that may run. `captures`: capture is on, and delivers nothing. `partials` is a folder of partial results of
     aggregates over the datasets at the places `changed`. If it is empty, none are stored or used. `watch` is a folder for notes on the
-    records that each task read, and, if the order `shows` them, for the values of kept records. An entry of `keep` may also be a range: its first row, and the row after its last.
+    records that each task read, and, if the order `shows` them, for the values of kept records. An entry of `keep` may also be a
+    range: its first row, and the row after its last.
     """
 
     replay: str

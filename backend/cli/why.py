@@ -11,22 +11,20 @@ from typing import Annotated, Any
 
 import typer
 
+from headwater.backend.cli.culprit_lines import line, print_records, print_verdict
 from headwater.backend.cli.display_names import job_of
 from headwater.backend.cli.options import Home, OutputFormat
-from headwater.backend.cli.output import Format, emit_json, note, progress, screen
+from headwater.backend.cli.output import Format, emit_json, note, progress
 from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
+from headwater.backend.rerun.culprits.crash import CrashReport
 from headwater.backend.rerun.culprits.failed_runs import FailedRun, find_failed_run
 from headwater.backend.rerun.culprits.origins import find_origins
 from headwater.backend.rerun.culprits.search import explain_failure
-from headwater.backend.rerun.culprits.crash import CrashReport
 from headwater.backend.workspace import Workspace
 from headwater.errors import UnsupportedError
 from headwater.graph.trace import TracedRecord
-from headwater.graph.model import parse_id
 
 app = typer.Typer(add_completion=False)
-
-_SHOWN = 20  # culprits that a table shows
 
 
 @app.command()
@@ -102,39 +100,19 @@ def _as_json(failed: FailedRun, report: CrashReport | None, origins: Sequence[Tr
 
 
 def _print(failed: FailedRun, report: CrashReport | None, origins: Sequence[TracedRecord], seconds: float) -> None:
-    out = screen()
-
-    def line(text: str) -> None:
-        out.print(text, soft_wrap=True, markup=False, highlight=False)
-
     line(f"{job_of(failed.job)} failed: {_message(failed)}  ({failed.run.id})")
-    function = (report.repeated.function if report and report.repeated else "") or (failed.failure.function if failed.failure else "")
-    if report and report.repeated and report.repeated.place:
-        line(f"  step      {report.repeated.place}")
-    if function:
+    repeated = report.repeated if report else None
+    if repeated and repeated.place:
+        line(f"  step      {repeated.place}")
+    if function := (repeated.function if repeated else "") or (failed.failure.function if failed.failure else ""):
         line(f"  function  {function}")
     if report is None:
         return
     if report.problem is not None:
         line(f"No record was found: {report.problem}.  ({report.trials} trials, {seconds:.0f} s)")
-        return
-    count = len(report.records)
-    line("The record that fails:" if count == 1 else f"The {count:,} records that fail together:")
-    for file, row in report.records.slice(0, _SHOWN):
-        line(f"  {_place(file)} row {row}")
-        for column, value in report.values.get((file, row), {}).items():
-            line(f"    {column}  {'NULL' if value is None else value}")
-    if count > _SHOWN:
-        line(f"  … and {count - _SHOWN:,} more (--format json lists up to 1,000)")
-    for origin in origins:
-        line(f"  came from {_place(origin.file or parse_id(origin.dataset)[1][-1])} row {origin.row}")
-        for column, value in origin.values.items():
-            line(f"    {column}  {value}")
-    if report.is_minimal:
-        what = "With this record only" if count == 1 else "With these records only, and not without any one of them"
-        line(f"{what}, the program fails in the same way.  ({report.trials} trials, {seconds:.0f} s)")
     else:
-        note(f"the time limit came first, after {report.trials} trials; fewer records may suffice. --seconds raises it.", label="not minimal")
+        print_records(report.records, report.values, origins, one="The record that fails:", many="The {} records that fail together:")
+        print_verdict(report.records, report.trials, seconds, is_minimal=report.is_minimal, does="the program fails in the same way")
     for text in report.notes:
         note(text, label="note")
 
@@ -144,7 +122,3 @@ def _message(failed: FailedRun) -> str:
     if failure is None:
         return "the run states no error"
     return f"{failure.kind}: {failure.message}" if failure.message else failure.kind
-
-
-def _place(file: str) -> str:
-    return file.removeprefix("file:")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class RecordSet:
         """Return the set in parts of nearly the same size, in its order."""
         size = len(self)
         edges = [size * part // parts for part in range(parts + 1)]
-        return [self.slice(begin, end) for begin, end in zip(edges, edges[1:], strict=False) if begin < end]
+        return [self.slice(begin, end) for begin, end in pairwise(edges) if begin < end]
 
     def without_slice(self, start: int, end: int) -> RecordSet:
         return self.slice(0, start) | self.slice(end, len(self))

@@ -112,7 +112,7 @@ def _place(trace: TracebackType | None, script: str) -> str:
 
 
 def _function(frames: list[re.Match[str]]) -> str:
-    own = [frame for frame in frames if not any(part in frame["file"] for part in _SPARK)]
+    own = [frame for frame in frames if not frame["file"].startswith(_OURS) and not any(part in frame["file"] for part in _SPARK)]
     return f"{own[-1]['file']}:{own[-1]['line']} in {own[-1]['name']}" if own else ""
 
 

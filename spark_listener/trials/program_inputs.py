@@ -13,14 +13,14 @@ import gzip
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from headwater.errors import UnsupportedError
 from headwater.spark_listener.replay import Range
 from headwater.spark_listener.trials.worker_calls import LONGEST, watch_rows
 
 OWN_ROWS = "program:"
-_OPENERS: Mapping[str, Callable[[str], IO[bytes]]] = {".gz": gzip.open, ".bz2": bz2.open}  # type: ignore[dict-item]  # modes differ
+_OPENERS: Mapping[str, Callable[[str], Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 _MOST_OWN_ROWS = 10_000_000
 _SHOWN = 200  # characters of a shown row
 
@@ -214,7 +214,7 @@ def _rows_of_frame(inputs: ProgramInputs, call: str, frame: Any) -> Any:
 
 
 def _lines(file: str) -> Iterator[bytes]:
-    """Yield the lines of a file as Hadoop's text format splits them: at \\n, \\r\\n and \\r."""
+    """Yield the lines of a file, with their ends, as Hadoop's text format splits them."""
     with _OPENERS.get(os.path.splitext(file)[1], functools.partial(open, mode="rb"))(file) as text:
         for line in text:
             yield from line.splitlines(keepends=True)

@@ -68,8 +68,7 @@ class TrialServer:
         self._inputs = ProgramInputs(keep, order["restrict"], Path(f"{shadow}.inputs"), str(watch))
         self._paths.shadow = shadow
         failure: TrialFailure | None = None
-        step = 0
-        for step, script in enumerate(order["steps"]):
+        for script in order["steps"]:
             trial = ReplayOrder(
                 replay="", shadow=str(shadow), exclude={}, script_sha256=script["script_sha256"], keep=keep,
                 restrict=order["restrict"], watch=str(watch), shows=order["shows"],
@@ -80,7 +79,7 @@ class TrialServer:
             if failure is not None:
                 break
         return {
-            "failure": failure.as_json() if failure else None, "step": step, "seconds": time.monotonic() - began,
+            "failure": failure.as_json() if failure else None, "seconds": time.monotonic() - began,
             "counts": self._inputs.counts, "rows": self._inputs.rows,
             "present": self._inputs.present_rows() if failure else [],
         }  # fmt: skip
@@ -165,7 +164,12 @@ class _State:
         sys.modules["__main__"] = self._main
         for name in set(sys.modules) - self._modules:
             file = getattr(sys.modules[name], "__file__", None) or ""
-            if file and not file.startswith((sys.prefix, sys.base_prefix)) and "site-packages" not in file and not name.startswith("headwater"):
+            if (
+                file
+                and not file.startswith((sys.prefix, sys.base_prefix))
+                and "site-packages" not in file
+                and not name.startswith("headwater")
+            ):
                 del sys.modules[name]
         for number, handler in self._signals.items():
             with contextlib.suppress(ValueError, TypeError):

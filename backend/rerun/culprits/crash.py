@@ -17,6 +17,7 @@ from headwater.spark_listener.trials.failures import TrialFailure
 
 _WINDOWS = (128, 16_384)  # records that are tried before the last record: Spark gives batches to Python functions
 _MOST_SHOWN = 100  # records whose values are read
+_MOST_UNREAD = 5  # files of which no record was read, and whose first record is tried
 _MOST = 20_000_000  # records of a search; a trial holds their numbers in memory
 Progress = Callable[[int, int], None]  # number of trials, number of records that are left
 
@@ -70,12 +71,15 @@ class _CrashSearch:
         self._progress = progress
         self._failure: TrialFailure = first.failure  # type: ignore[assignment]  # the caller checks it
         self._best = first.records_read()
+        self._seen = set(self._best.by_file())
         self._last: TrialResult | None = None
         self._restrict: Sequence[str] = ()
 
     def run(self) -> CrashReport:
-        if not self._best:
-            return self._report(RecordSet(()), is_minimal=False, problem="the program fails before it reads records that a trial can choose")
+        if not self._best and not self._likely_records():
+            return self._report(
+                RecordSet(()), is_minimal=False, problem="the program fails before it reads records that a trial can choose"
+            )
         try:
             for file, row in self._likely_records():
                 record = RecordSet.of({file: [row]})
@@ -100,7 +104,12 @@ class _CrashSearch:
                     [(file, (first, last, count))] = task.rows.items()
                     if count == last - first + 1 > call.number:
                         likely.append((file, first + call.number))
-        likely += [task.last for task in tasks if task.last is not None and not self._first.calls]
+        if not self._first.calls:
+            for task in tasks:
+                file, row = task.last
+                likely += [(file, row), (file, row + 1)]  # a reader may have failed before it could return the next record
+        unread = [file for files in self._first.scans.values() for file in files if file not in self._seen]
+        likely += [(file, 0) for file in unread[:_MOST_UNREAD]]
         return list(dict.fromkeys(likely))
 
     def _files_with(self, file: str) -> Sequence[str]:
@@ -109,16 +118,15 @@ class _CrashSearch:
 
     def _failed_tasks(self) -> list[TaskReads]:
         own = f"file:{self._first.shadow}/"
-        return [task for task in self._first.reads if task.error is not None and task.last is not None and not task.last[0].startswith(own)]
+        return [task for task in self._first.reads if task.error is not None and not task.last[0].startswith(own)]
 
     def _search_task(self, task: TaskReads, *, exact: bool) -> CrashReport | None:
         """Search the records that a failed task read of one scan. None if the failure does not appear with them."""
-        assert task.last is not None
         file, last = task.last
         first = task.rows[file][0]
         restrict = self._first.scans[task.scan]
-        windows = [RecordSet.of_ranges([(file, max(first, last + 1 - size), last + 1)]) for size in _WINDOWS]
-        windows.append(RecordSet.of_ranges((name, low, high + 1) for name, (low, high, _) in task.rows.items()))
+        windows = [RecordSet.of_ranges([(file, max(first, last + 1 - size), last + 2)]) for size in _WINDOWS]
+        windows.append(RecordSet.of_ranges((name, low, high + 2) for name, (low, high, _) in task.rows.items()))
         for window in dict.fromkeys(windows):
             if self._fails(window, restrict, exact=exact):
                 return self._minimize(window, restrict, exact=exact)

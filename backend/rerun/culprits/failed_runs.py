@@ -73,7 +73,9 @@ async def find_failed_run(graph: GraphStore, tenant: str, registry: Registry, na
 async def _named(graph: GraphStore, tenant: str, name: str) -> Node:
     found = await nodes_named(graph, tenant, name, (NodeKind.RUN, NodeKind.JOB))
     if not found:
-        raise NotFoundError(f"No run or job is named {name}.", hint="`headwater lineage` shows the jobs. Without a name, the last failed run is explained.")
+        raise NotFoundError(
+            f"No run or job is named {name}.", hint="`headwater lineage` shows the jobs. Without a name, the last failed run is explained."
+        )
     if len(found) > 1:
         raise InvalidQueryError(f"{name} names {', '.join(node.id for node in found)}.", hint="Give the id of one.")
     node = found[0]
@@ -95,7 +97,9 @@ async def _last_failed(graph: GraphStore, tenant: str, registry: Registry) -> No
     ids = [node_id(NodeKind.RUN, run) for run in registry.runs()[-_MOST_RUNS:]]  # the ids of runs begin with their time
     failed: Sequence[Node] = [run for run in await graph.get(tenant, ids) if _has_failed(run)]
     if not failed:
-        raise NotFoundError("No run of a program of this home has failed.", hint="`headwater run` registers a program and records its runs.")
+        raise NotFoundError(
+            "No run of a program of this home has failed.", hint="`headwater run` registers a program and records its runs."
+        )
     return max(failed, key=lambda run: (str(run.properties.get("endedAt") or run.properties.get("startedAt") or ""), run.id))
 
 

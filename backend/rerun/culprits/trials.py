@@ -5,6 +5,7 @@ A trial writes below the folder of its search only. At the time limit, the proce
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import select
@@ -48,7 +49,7 @@ class TaskReads:
     stage: int
     partition: int
     rows: Mapping[str, tuple[int, int, int]]
-    last: tuple[str, int] | None
+    last: tuple[str, int]
     error: str | None
 
 
@@ -81,9 +82,12 @@ class TrialResult:
     present: Sequence[tuple[str, int]] = ()
 
     def records_read(self) -> RecordSet:
-        """Return all records that the trial read of its sources. Files that the programs wrote themselves are no sources."""
+        """Return all records that the trial read of its sources, and the next one of a failed task, which its reader may have failed at.
+
+        Files that the programs wrote themselves are no sources.
+        """
         read = [
-            (file, first, last + 1)
+            (file, first, last + (1 if task.error is None else 2))
             for task in self.reads
             for file, (first, last, _) in task.rows.items()
             if not file.startswith(f"file:{self.shadow}/")
@@ -103,6 +107,7 @@ class Trials:
         self._orders: Any = None
         self._results = -1
         self._rest = b""
+        self._names = itertools.count(1)
         self.number = 0
 
     def __enter__(self) -> Self:
@@ -133,6 +138,11 @@ class Trials:
         os.close(self._results)
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def take(self, invocations: Sequence[Invocation]) -> None:
+        """Run other programs from now on, in the same process."""
+        self._invocations = invocations
+        self.number = 0
+
     def run(self, records: RecordSet, restrict: Sequence[str], *, shows: bool = False) -> TrialResult:
         """Run the programs on `records` of the files in `restrict`, and on all records of other files.
 
@@ -143,7 +153,7 @@ class Trials:
             TrialsFailedError: the programs cannot run in trials.
         """
         self.number += 1
-        shadow = self._folder / str(self.number)
+        shadow = self._folder / f"{next(self._names)}"
         steps = [
             {
                 "script": one.script, "arguments": list(one.argv[1:]), "script_sha256": one.script_sha256,
@@ -198,7 +208,9 @@ def _result(result: Mapping[str, Any], shadow: Path) -> TrialResult:
     calls = [FailedCall(**json.loads(note.read_bytes())) for note in sorted(Path(f"{shadow}.watch").glob("call-*.json"))]
     for note in Path(f"{shadow}.watch").glob("[0-9]*.json"):
         with suppress(OSError, ValueError):  # a task of an ended job may still be writing
-            reads.append(_reads(json.loads(note.read_bytes()), files))
+            task = _reads(json.loads(note.read_bytes()), files)
+            if task is not None:
+                reads.append(task)
     reads.sort(key=lambda task: (task.stage, task.partition, task.scan))
     values: dict[tuple[str, int], Values] = {
         (file, int(row)): {"value": text} for file, rows in result["rows"].items() for row, text in rows.items()
@@ -213,12 +225,13 @@ def _result(result: Mapping[str, Any], shadow: Path) -> TrialResult:
     )  # fmt: skip
 
 
-def _reads(note: Mapping[str, Any], files: Mapping[int, Mapping[int, str]]) -> TaskReads:
+def _reads(note: Mapping[str, Any], files: Mapping[int, Mapping[int, str]]) -> TaskReads | None:
     names = files.get(note["scan"], {})
     rows = {names[ordinal]: (first, last, count) for ordinal, first, last, count in note["rows"] if ordinal in names}
     last_file = names.get(note["last"])
-    last = (last_file, int(note["lastRow"])) if last_file is not None else None
-    return TaskReads(note["scan"], note["stage"], note["partition"], rows, last, note["error"])
+    if last_file is None:
+        return None
+    return TaskReads(note["scan"], note["stage"], note["partition"], rows, (last_file, int(note["lastRow"])), note["error"])
 
 
 def _json_lines(path: Path) -> list[Any]:

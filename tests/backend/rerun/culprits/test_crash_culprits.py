@@ -1,0 +1,107 @@
+"""`headwater why` names the record at which a program failed, whatever failed: a function, an expression, a reader."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headwater.backend.rerun.culprits.crash import CrashReport, find_crash_culprit
+from headwater.backend.rerun.culprits.trials import Trials
+from headwater.backend.rerun.replay.model import Invocation
+from tests.backend.rerun.culprits import failing_programs
+from tests.backend.rerun.culprits.people import BAD, write_people
+
+pytestmark = pytest.mark.spark
+SCRIPT = Path(failing_programs.__file__)
+SELECTION = ("cast", "udf_int", "pandas_series", "rdd_map", "json_file", "udf_after_filter", "divide_of_group")
+PAIRS = {"cast_after_join": 2, "cast_in_window": 2}  # one row of the result comes from two records
+OTHERS = [name for name in failing_programs.KINDS if name not in SELECTION]
+
+
+def _invocation(kind: str, data: Path) -> Invocation:
+    return Invocation(
+        run="run", namespace="default", job="job", argv=[SCRIPT.name, kind, str(data)], working_directory=str(data), script=str(SCRIPT),
+        script_sha256=hashlib.sha256(SCRIPT.read_bytes()).hexdigest(),
+        environment={"PYSPARK_PYTHON": sys.executable, "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", "")},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("people")
+    write_people(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trials(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trials]:
+    """One process for all programs, because the start of Spark takes seconds."""
+    with Trials(tmp_path_factory.mktemp("trials") / "search", [_invocation("cast", data)], 3_000) as trials:
+        yield trials
+
+
+def _search(trials: Trials, data: Path, kind: str) -> CrashReport:
+    trials.take([_invocation(kind, data)])
+    return find_crash_culprit(trials, None)
+
+
+def _check(report: CrashReport, data: Path, kind: str) -> None:
+    assert report.problem is None
+    assert report.is_minimal
+    found = dict.fromkeys(report.records)
+    assert len(found) == PAIRS.get(kind, 1)
+    if kind.endswith("_of_the_program"):
+        [(place, row)] = found
+        assert place.startswith("program:")
+        assert row == BAD
+        return
+    is_text_with_header = kind.startswith("rdd_") and kind not in ("rdd_json", "rdd_of_frame")
+    bad = [(file, row) for file, row in found if "/cities." not in file]
+    assert (bad[0][0].rpartition("/")[0], BAD + is_text_with_header in [row for _, row in bad]) == (f"file:{data}", True)
+    assert any("x17" in str(value) or "217" in str(value) or '{"id": 2' in str(value) for value in report.values.values())
+
+
+@pytest.mark.parametrize("kind", SELECTION)
+def test_the_failing_record_is_named(trials: Trials, data: Path, kind: str) -> None:
+    report = _search(trials, data, kind)
+    _check(report, data, kind)
+    assert not (data / "out").exists()  # a trial writes to its shadow only
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("kind", OTHERS)
+def test_the_failing_record_is_named_for_each_kind_of_failure(trials: Trials, data: Path, kind: str) -> None:
+    _check(_search(trials, data, kind), data, kind)
+
+
+def test_a_failure_that_needs_no_record_has_no_culprit(trials: Trials, data: Path, tmp_path: Path) -> None:
+    script = tmp_path / "broken.py"
+    script.write_text(
+        "from pyspark.sql import SparkSession\n"
+        f"SparkSession.builder.getOrCreate().read.csv({str(data / 'people.csv')!r}, header=True).count()\n"
+        "raise ValueError('always')\n"
+    )
+    program = _invocation("cast", data).model_copy(
+        update={"script": str(script), "script_sha256": hashlib.sha256(script.read_bytes()).hexdigest()}
+    )
+    trials.take([program])
+    report = find_crash_culprit(trials, None)
+    assert not report.records
+    assert report.problem == "the program also fails without any record of its inputs"
+
+
+def test_a_program_that_succeeds_now_is_not_blamed(trials: Trials, data: Path, tmp_path: Path) -> None:
+    script = tmp_path / "healthy.py"
+    script.write_text(f"from pyspark.sql import SparkSession\nSparkSession.builder.getOrCreate().read.text({str(data)!r}).count()\n")
+    program = _invocation("cast", data).model_copy(
+        update={"script": str(script), "script_sha256": hashlib.sha256(script.read_bytes()).hexdigest()}
+    )
+    trials.take([program])
+    report = find_crash_culprit(trials, None)
+    assert report.problem is not None
+    assert report.problem.startswith("the program did not fail when it ran again")
