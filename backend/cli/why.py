@@ -39,8 +39,8 @@ def why(
 ) -> None:
     """Name the input record at which a run failed.
 
-    The registered program runs again on parts of its input, outside of the user's job, until one record is left with which it fails in
-    the same way. It writes into a shadow folder, which is then deleted. The data that the program made is never touched.
+    The registered program runs again on parts of its input, until the smallest part that still fails is found. Each run writes into
+    a shadow folder, which is then deleted. The data that the program made is never touched.
 
     For example:
 
