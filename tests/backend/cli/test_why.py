@@ -51,9 +51,10 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_last_failed_run_is_explained(failed: Path) -> None:
-    result = _why(failed / "home")
+    result = _why(failed / "home", "--seconds", "3000")
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
+    assert answer["problem"] is None
     assert answer["error"]["kind"] == "CAST_INVALID_INPUT"
     assert answer["records"] == [{"file": f"file:{failed}/people.csv", "row": 31, "values": {"id": "31", "age": "x17"}}]
     assert answer["minimal"]
