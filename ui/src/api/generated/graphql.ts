@@ -208,6 +208,13 @@ export type Semantics =
   | 'INFLUENCE'
   | 'WITNESS';
 
+/** An answer at a stop. After DROP and EDIT the replay waits for the next answer. */
+export type StopAction =
+  | 'CONTINUE'
+  | 'DROP'
+  | 'EDIT'
+  | 'STOP';
+
 /** How far a job has come. COMPLETE, FAILED and CANCELLED are final. */
 export type TraceJobState =
   | 'CANCELLED'
@@ -401,6 +408,8 @@ export type CancelTraceMutation = { cancelTrace: { state: TraceJobState } | null
 
 export type ReplayFactsFragment = { id: string, state: ReplayState, kind: ReplayKind, output: string, startedAt: string, startedBy: string | null, endedAt: string | null, shadow: string, error: string | null, records: Array<{ use: RecordUse, file: string, rows: Array<number>, total: number }>, steps: Array<{ job: string, state: ReplayState }> };
 
+export type ShownRecordsFragment = { dataset: string, note: string | null, rows: Array<{ file: string, row: number, values: unknown }> };
+
 export type ReplaysQueryVariables = Exact<{
   first: number;
 }>;
@@ -413,7 +422,7 @@ export type ReplayQueryVariables = Exact<{
 }>;
 
 
-export type ReplayQuery = { replay: { notes: Array<string>, differing: number, id: string, state: ReplayState, kind: ReplayKind, output: string, startedAt: string, startedBy: string | null, endedAt: string | null, shadow: string, error: string | null, differences: Array<{ dataset: string, columns: Array<string>, before: unknown, after: unknown }>, commit: { at: string, keptUntil: string, datasets: Array<{ dataset: string, state: ReplayCommitState }> } | null, records: Array<{ use: RecordUse, file: string, rows: Array<number>, total: number }>, steps: Array<{ job: string, state: ReplayState }> } | null };
+export type ReplayQuery = { replay: { notes: Array<string>, differing: number, id: string, state: ReplayState, kind: ReplayKind, output: string, startedAt: string, startedBy: string | null, endedAt: string | null, shadow: string, error: string | null, differences: Array<{ dataset: string, columns: Array<string>, before: unknown, after: unknown }>, stop: { job: string, inputs: Array<{ dataset: string, note: string | null, rows: Array<{ file: string, row: number, values: unknown }> }>, outputs: Array<{ dataset: string, note: string | null, rows: Array<{ file: string, row: number, values: unknown }> }> } | null, commit: { at: string, keptUntil: string, datasets: Array<{ dataset: string, state: ReplayCommitState }> } | null, records: Array<{ use: RecordUse, file: string, rows: Array<number>, total: number }>, steps: Array<{ job: string, state: ReplayState }> } | null };
 
 export type ReplayDryRunQueryVariables = Exact<{
   kind: ReplayKind;
@@ -433,6 +442,17 @@ export type CancelReplayMutationVariables = Exact<{
 
 
 export type CancelReplayMutation = { cancelReplay: { id: string } };
+
+export type AnswerReplayMutationVariables = Exact<{
+  id: string;
+  action: StopAction;
+  file?: string | null | undefined;
+  row?: number | null | undefined;
+  edits?: Array<ReplayEdit> | ReplayEdit | null | undefined;
+}>;
+
+
+export type AnswerReplayMutation = { answerReplay: { id: string } };
 
 export type ApproveReplayMutationVariables = Exact<{
   id: string;
@@ -1023,6 +1043,17 @@ export const ReplayFactsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ReplayFacts"}) as unknown as TypedDocumentString<ReplayFactsFragment, unknown>;
+export const ShownRecordsFragmentDoc = new TypedDocumentString(`
+    fragment ShownRecords on ShownDataset {
+  dataset
+  note
+  rows {
+    file
+    row
+    values
+  }
+}
+    `, {"fragmentName":"ShownRecords"}) as unknown as TypedDocumentString<ShownRecordsFragment, unknown>;
 export const DiffVersionFragmentDoc = new TypedDocumentString(`
     fragment DiffVersion on DiffSide {
   name
@@ -1607,6 +1638,15 @@ export const ReplayDocument = new TypedDocumentString(`
       before
       after
     }
+    stop {
+      job
+      inputs {
+        ...ShownRecords
+      }
+      outputs {
+        ...ShownRecords
+      }
+    }
     commit {
       at
       keptUntil
@@ -1636,6 +1676,15 @@ export const ReplayDocument = new TypedDocumentString(`
   steps {
     job
     state
+  }
+}
+fragment ShownRecords on ShownDataset {
+  dataset
+  note
+  rows {
+    file
+    row
+    values
   }
 }`) as unknown as TypedDocumentString<ReplayQuery, ReplayQueryVariables>;
 export const ReplayDryRunDocument = new TypedDocumentString(`
@@ -1673,6 +1722,13 @@ export const CancelReplayDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<CancelReplayMutation, CancelReplayMutationVariables>;
+export const AnswerReplayDocument = new TypedDocumentString(`
+    mutation AnswerReplay($id: ID!, $action: StopAction!, $file: String, $row: RowNumber, $edits: [ReplayEdit!]) {
+  answerReplay(id: $id, action: $action, file: $file, row: $row, edits: $edits) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<AnswerReplayMutation, AnswerReplayMutationVariables>;
 export const ApproveReplayDocument = new TypedDocumentString(`
     mutation ApproveReplay($id: ID!) {
   approveReplay(id: $id) {

@@ -60,4 +60,11 @@ export const KINDS: readonly KindOption[] = [
     parts: [],
     isSource: true,
   },
+  {
+    value: 'step',
+    kind: 'STEP',
+    label: 'Step by step',
+    effect: 'Runs all programs again, and stops before each: look at its records, leave some out, edit some, or end.',
+    parts: [],
+  },
 ];

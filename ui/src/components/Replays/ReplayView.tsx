@@ -13,6 +13,7 @@ import { ErrorNote, Note } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { Differences } from './Differences';
 import { ReplayActions } from './ReplayActions';
+import { ReplayStop } from './ReplayStop';
 import own from './ReplayView.module.css';
 import { kindText, REFRESH_MS, TONE } from './replayStates';
 import { selectionText } from './selection';
@@ -35,7 +36,7 @@ export function ReplayView({ id }: { id: string }) {
   if (error) return <ErrorNote error={error} onRetry={() => refetch()} />;
   if (!data.replay) return <Note title="There is no such replay.">It may have been removed.</Note>;
   const { state, kind, output, startedAt, endedAt, shadow, steps, notes, error: fault, commit } = data.replay;
-  const { differences, differing, records, startedBy } = data.replay;
+  const { differences, differing, records, startedBy, stop } = data.replay;
   return (
     <>
       <p className={styles.facts}>
@@ -83,6 +84,7 @@ export function ReplayView({ id }: { id: string }) {
           </ol>
         </div>
       </section>
+      {stop && isRunning(state) && <ReplayStop key={stop.job} id={id} stop={stop} />}
       {state === 'COMPLETE' && (
         <section className={styles.section} aria-labelledby="differences">
           <h2 id="differences">Before and after</h2>

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import { screen, within } from '@testing-library/react';
+import { screen, waitFor, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { REPORT, renderPage, traceOf } from '../../../dev/renderPage';
 
@@ -192,4 +192,52 @@ test('a session that only reads sees a result without actions', async () => {
   renderPage('/?page=replays&item=20260203093104');
   expect(await screen.findByText('1 row differs.')).toBeVisible();
   expect(screen.queryByRole('button', { name: /^(Commit|Approve|Remove)/ })).toBeNull();
+});
+
+test('a stop shows the records, and a record is dropped, edited, and the replay continues', async () => {
+  const user = userEvent.setup();
+  const values = { id: 3, v: 4 };
+  const stopped = {
+    id: 'r2',
+    state: 'RUNNING',
+    kind: 'STEP',
+    records: [],
+    output: REPORT,
+    startedAt: '2026-02-03T09:31:04Z',
+    shadow: '/shadow',
+    error: null,
+    steps: [{ job: 'report', state: 'QUEUED' }],
+    notes: [],
+    differing: 0,
+    differences: [],
+    stop: {
+      job: 'report',
+      inputs: [
+        { dataset: 'dataset:file:/demo/raw', note: null, rows: [{ file: 'file:/demo/raw/a.csv', row: 2, values }] },
+      ],
+      outputs: [{ dataset: 'dataset:file:/demo/clean', note: 'Its records cannot be shown.', rows: [] }],
+    } as object | null,
+  };
+  const answers: unknown[] = [];
+  const answerReplay = (_: unknown, given: { action: string }) => {
+    answers.push(given);
+    return Object.assign(stopped, given.action === 'CONTINUE' ? { stop: null } : {});
+  };
+  renderPage('/?page=replays&item=r2', { ...WRITING, query: { replay: () => stopped }, mutation: { answerReplay } });
+  expect(await screen.findByRole('heading', { name: 'Stopped before report' })).toBeVisible();
+  expect(within(screen.getByRole('table', { name: 'Records of raw' })).getAllByRole('row')[1]).toHaveTextContent('34');
+  expect(screen.getByText('Its records cannot be shown.')).toBeVisible();
+  await user.click(screen.getByRole('button', { name: 'Drop row 2 of a.csv' }));
+  await user.click(await screen.findByRole('button', { name: 'Edit row 2 of a.csv' }));
+  await user.selectOptions(screen.getByRole('combobox', { name: 'Column' }), 'v');
+  await user.type(screen.getByRole('textbox', { name: 'New value' }), '50');
+  await user.click(screen.getByRole('button', { name: 'Set' }));
+  await user.click(await screen.findByRole('button', { name: 'Continue' }));
+  await waitFor(() => expect(screen.queryByRole('heading', { name: /^Stopped before/ })).toBeNull());
+  const place = { id: 'r2', file: 'file:/demo/raw/a.csv', row: 2 };
+  expect(answers).toMatchObject([
+    { ...place, action: 'DROP' },
+    { ...place, action: 'EDIT', edits: [{ column: 'v', value: '50' }] },
+    { id: 'r2', action: 'CONTINUE' },
+  ]);
 });
