@@ -118,7 +118,7 @@ def test_edited_records_are_stated_and_the_version_is_a_revision(pipeline: Pipel
     pipeline.replay("--edit", "raw", "--where", "id = 9", "--set", "v = 40")
     pipeline.replay("--edit", "raw", "--where", "id = 3", "--set", "v = 40")  # a later replay repeats the registered program
     answer = pipeline.trace("out/report", "k = 0", column="total", semantics=Semantics.WITNESS)
-    assert (answer.exact, GROUP <= pipeline.ids(answer)) == (True, True)
+    assert (answer.exact, pipeline.ids(answer) >= GROUP) == (True, True)
     file = (pipeline.folder / "raw" / "a.csv").as_posix()
     stated = [(entry.subject, entry.reason.partition(" read ")[2]) for entry in answer.incomplete]
     assert stated == [(f"file:{file}", 'record 2 with edited values: v = "40"')]
