@@ -27,7 +27,7 @@ test('the origin of a wrong number, and its evidence as a file', async ({ page }
   await expect(heading(page)).toContainText('comes from 3 records in customers.csv and orders.csv');
   const reason = 'which columns it needs is not known';
   await expect(page.getByText(reason).first()).toBeVisible();
-  await page.getByRole('button', { name: 'Export' }).click();
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: /^Answer as JSON/ }).click();
   const { address, question, answer } = JSON.parse(readFileSync(await (await download).path(), 'utf8'));
