@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from random import Random
 
 from pyspark.sql import SparkSession
 
@@ -34,17 +35,45 @@ def _files(folder: Path, spark: SparkSession, kind: str) -> list[Path]:
     return files
 
 
-def _read(spark: SparkSession, kind: str, folder: Path, order: ReplayOrder) -> list[int]:
+def _read(spark: SparkSession, kind: str, folder: Path, order: ReplayOrder) -> list[str]:
     session = spark.newSession()
     Replayer(order).session_made(session)
     reader = session.read.options(**({"header": "true"} if kind == "csv" else {}))
     frame = reader.text(str(folder)) if kind == "text" else reader.format(kind).load(str(folder))
-    return sorted(int(row[0]) for row in frame.collect())
+    return sorted(row[0] for row in frame.collect())
 
 
-def _check(kind: str, name: str, found: Sequence[int], expected: Sequence[int]) -> None:
-    if list(found) != sorted(expected):
-        sys.stdout.write(f"{kind}, {name}: {len(found)} rows instead of {len(expected)}\n")
+def _check(kind: str, name: str, found: Sequence[str], expected: Iterable[object]) -> None:
+    if list(found) != (wanted := sorted(map(str, expected))):
+        sys.stdout.write(f"{kind}, {name}: {len(found)} rows instead of {len(wanted)}\n")
+
+
+def _check_lines(spark: SparkSession, folder: Path) -> None:
+    """Compare lines of a text that end with LF, CR or both, and of which many are empty."""
+    random = Random(7)
+    (target := folder / "lines").mkdir()
+    for number, last in enumerate(("\n", "\r", "")):
+        lines = ["", "", *(f"{i}{'x' * random.choice((0, 9, 300))}" if i % 3 else "" for i in range(8000)), "end"]
+        ends = [*(random.choice(("\n", "\r\n", "\r", "\n")) for _ in lines[1:]), last]
+        file = target / f"part-{number}.txt"
+        file.write_bytes("".join(map("".join, zip(lines, ends, strict=True))).encode())
+        lines = file.read_bytes().decode().replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+        for kept in (
+            [0],
+            [1],
+            [0, 1, len(lines) - 1],
+            sorted(random.sample(range(len(lines)), 5)),
+            sorted(random.sample(range(len(lines)), 300)),
+        ):
+            order = ReplayOrder(
+                replay="r",
+                shadow=str(folder / "shadow"),
+                script_sha256="",
+                exclude={},
+                keep={f"file:{file}": kept},
+                restrict=[f"file:{target}"],
+            )
+            _check("lines", f"{number} {kept[:5]}", _read(spark, "text", target, order), [lines[row] for row in kept])
 
 
 def main(folder: Path) -> None:
@@ -60,6 +89,7 @@ def main(folder: Path) -> None:
             _check(kind, f"{name} kept", _read(spark, kind, folder / kind, order), values)
             order = ReplayOrder(replay="r", shadow=shadow, script_sha256="", exclude=rows)
             _check(kind, f"{name} excluded", _read(spark, kind, folder / kind, order), sorted(set(range(3 * ROWS)) - set(values)))
+    _check_lines(spark, folder)
     sys.stdout.write("done\n")
     spark.stop()
 

@@ -6,6 +6,7 @@ import headwater.source.OneSpelling;
 import headwater.source.OrdinalFileIndex;
 import headwater.source.SourceFiles;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
@@ -123,7 +124,13 @@ final class ChangedScan {
     LogicalPlan over(LogicalPlan plan, Set<Integer> ordinals) {
         if (plan == scan) {
             StructType partition = index.partitionSchema();
-            HadoopFsRelation chosen = Nodes.relation(relation, new ChosenFiles(index, ordinals), partition, relation.dataSchema(), relation.fileFormat());
+            Set<String> paths = new HashSet<>();
+            for (SourceFiles.Entry entry : files.entries()) {
+                if (ordinals.contains(entry.ordinal())) {
+                    paths.add(entry.path());
+                }
+            }
+            HadoopFsRelation chosen = Nodes.relation(relation, new ChosenFiles(index, paths), partition, relation.dataSchema(), relation.fileFormat());
             List<Attribute> output = Scala.list(scan.output());
             output.add(ordinal);
             return Nodes.scan(scan, chosen, Scala.seq(output));

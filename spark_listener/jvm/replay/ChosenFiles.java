@@ -5,35 +5,36 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.collection.immutable.Seq;
 
-/**
- * Some files of an index whose last partition column is the ordinal of the file. A filter on the ordinal would not do:
- * Spark prunes by partition columns that the folders have, and does not look at the rows again.
- */
+/** Some files of an index, by their paths. */
 final class ChosenFiles implements FileIndex {
     private final FileIndex all;
-    private final Set<Integer> ordinals;
+    private final Set<String> paths;
 
-    ChosenFiles(FileIndex all, Set<Integer> ordinals) {
+    ChosenFiles(FileIndex all, Set<String> paths) {
         this.all = all;
-        this.ordinals = ordinals;
+        this.paths = Set.copyOf(paths);
     }
 
     public Seq<PartitionDirectory> listFiles(Seq<Expression> partitionFilters, Seq<Expression> dataFilters) {
         List<PartitionDirectory> chosen = new ArrayList<>();
         List<PartitionDirectory> directories = Scala.list(all.listFiles(partitionFilters, dataFilters));
-        int last = all.partitionSchema().length() - 1;
         for (PartitionDirectory directory : directories) {
-            InternalRow values = directory.values();
-            if (ordinals.contains(values.getInt(last))) {
-                chosen.add(directory);
+            List<FileStatusWithMetadata> files = new ArrayList<>();
+            for (FileStatusWithMetadata file : Scala.list(directory.files())) {
+                if (paths.contains(file.getPath().toString())) {
+                    files.add(file);
+                }
+            }
+            if (!files.isEmpty()) {
+                chosen.add(new PartitionDirectory(directory.values(), Scala.seq(files)));
             }
         }
         return Scala.seq(chosen);
@@ -53,7 +54,7 @@ final class ChosenFiles implements FileIndex {
 
     public long sizeInBytes() {
         int files = Math.max(1, all.inputFiles().length);
-        return all.sizeInBytes() / files * Math.min(files, Math.max(1, ordinals.size())); // Spark plans joins by it
+        return all.sizeInBytes() / files * Math.min(files, Math.max(1, paths.size())); // Spark plans joins by it
     }
 
     public StructType partitionSchema() {
@@ -65,11 +66,11 @@ final class ChosenFiles implements FileIndex {
     }
 
     public boolean equals(Object other) {
-        return other instanceof ChosenFiles chosenFiles && chosenFiles.all.equals(all) && chosenFiles.ordinals.equals(ordinals);
+        return other instanceof ChosenFiles chosenFiles && chosenFiles.all.equals(all) && chosenFiles.paths.equals(paths);
     }
 
     public int hashCode() {
-        return all.hashCode() * 31 + ordinals.hashCode();
+        return all.hashCode() * 31 + paths.hashCode();
     }
 
     public String toString() {

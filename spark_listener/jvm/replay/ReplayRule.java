@@ -15,6 +15,7 @@ import headwater.source.NumberedParquet;
 import headwater.source.OneSpelling;
 import headwater.source.OrdinalFileIndex;
 import headwater.source.RankedFormat;
+import headwater.source.SelectedFormat;
 import headwater.source.SourceFiles;
 import headwater.source.WantedRows;
 import headwater.tap.Reports;
@@ -44,6 +45,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -177,7 +179,7 @@ public final class ReplayRule extends Rule<LogicalPlan> implements RecordChange 
         if (!(scan.relation() instanceof HadoopFsRelation relation)) {
             return scan;
         }
-        if (relation.location() instanceof OrdinalFileIndex || relation.location() instanceof ChosenFiles) {
+        if (relation.location() instanceof OrdinalFileIndex || relation.location() instanceof ChosenFiles || relation.fileFormat() instanceof SelectedFormat) {
             return scan; // done already: the batch runs to a fixed point
         }
         checkRead(relation);
@@ -228,12 +230,15 @@ public final class ReplayRule extends Rule<LogicalPlan> implements RecordChange 
         ChosenRecords excluded = new ChosenRecords();
         ChosenRecords kept = new ChosenRecords();
         Map<String, long[]> keptRows = new HashMap<>(); // path -> rows
+        Map<String, long[]> excludedRows = new HashMap<>();
         EditedScan edits = new EditedScan();
         boolean isRestricted = isRestricted(files, relation);
         boolean isEdited = false;
         for (SourceFiles.Entry entry : files.entries()) {
             String file = OneSpelling.of(entry.path());
-            collect(entry.ordinal(), file, records.excluded, excluded);
+            if (collect(entry.ordinal(), file, records.excluded, excluded)) {
+                excludedRows.put(entry.path(), excluded.rows(entry.ordinal()));
+            }
             if (collect(entry.ordinal(), file, records.kept, kept)) {
                 keptRows.put(entry.path(), kept.rows(entry.ordinal()));
             }
@@ -258,6 +263,10 @@ public final class ReplayRule extends Rule<LogicalPlan> implements RecordChange 
             }
             append(".unwatched", relation.location().rootPaths().mkString(",") + ": " + unsupported.getMessage());
             return null;
+        }
+        boolean isCounted = reports == null && !isEdited && !isWatched && !records.shows && excluded.isEmpty() == isRestricted;
+        if (isCounted && hasRows(relation, format)) {
+            return new NumberedScan(selected(scan, relation, isRestricted ? keptRows : excludedRows, isRestricted), null); // nobody asks for numbers
         }
         NumberedScan numbered = NumberedScan.of(read, relation, format, files, reports, false);
         LogicalPlan plan = numbered.plan();
@@ -289,6 +298,17 @@ public final class ReplayRule extends Rule<LogicalPlan> implements RecordChange 
         return scan;
     }
 
+    /** Whether the format reads row by row and counts them, so that a reader can leave out some without a column of numbers. */
+    private static boolean hasRows(HadoopFsRelation relation, RecordFormat format) {
+        return !format.countsWholeFiles() && !relation.fileFormat().supportBatch(relation.sparkSession(), relation.schema());
+    }
+
+    private static LogicalPlan selected(LogicalRelation scan, HadoopFsRelation relation, Map<String, long[]> rows, boolean keeps) {
+        FileIndex files = keeps ? new ChosenFiles(relation.location(), rows.keySet()) : relation.location();
+        SelectedFormat format = new SelectedFormat(relation.fileFormat(), rows, keeps);
+        return Nodes.scan(scan, Nodes.relation(relation, files, relation.partitionSchema(), relation.dataSchema(), format), scan.output());
+    }
+
     /** The numbered scan that reads only files, row groups and rows of text with kept records, as far as its format can. */
     private static LogicalPlan restricted(LogicalPlan plan, ChosenRecords kept, Map<String, long[]> rows) {
         if (plan instanceof LogicalRelation scan && scan.relation() instanceof HadoopFsRelation relation) {
@@ -298,7 +318,7 @@ public final class ReplayRule extends Rule<LogicalPlan> implements RecordChange 
             } else if (format instanceof NumberedParquet parquet) {
                 format = parquet.only(WantedRows.of(rows));
             }
-            ChosenFiles files = new ChosenFiles(relation.location(), kept.ordinals());
+            ChosenFiles files = new ChosenFiles(relation.location(), rows.keySet());
             HadoopFsRelation chosen = Nodes.relation(relation, files, relation.partitionSchema(), relation.dataSchema(), format);
             return Nodes.scan(scan, chosen, scan.output());
         }

@@ -3,7 +3,6 @@ package headwater.source;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.LongPredicate;
 
 /**
@@ -30,10 +29,6 @@ public final class ChosenRecords implements LongPredicate, java.io.Serializable 
 
     public boolean isEmpty() {
         return rows.isEmpty();
-    }
-
-    public Set<Integer> ordinals() {
-        return rows.keySet();
     }
 
     /** The reference after that of the last chosen record of a file. */

@@ -1,28 +1,19 @@
 package headwater.source;
 
-import headwater.shim.Differences;
 import headwater.shim.Scala;
 import headwater.tap.Reports;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.mapreduce.Job;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.execution.datasources.FileFormat;
-import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
-import org.apache.spark.sql.internal.SQLConf;
-import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.sources.Filter;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Function1;
-import scala.Option;
 import scala.collection.Iterator;
 import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
@@ -35,10 +26,9 @@ import scala.collection.immutable.Seq;
  * No filter is pushed into the original reader, because it must count every record. The Filter above the scan does the
  * work. The price is that the reader converts records that a pushed filter would have skipped.
  */
-public final class RankedFormat implements FileFormat, DataSourceRegister, java.io.Serializable {
+public final class RankedFormat extends WrappedFormat {
     public static final String COLUMN = "_headwater_reference";
 
-    private final FileFormat original;
     private final SourceFiles files;
     private final Reports reports; // null: nobody asks for the splits
     private final boolean splits;
@@ -61,7 +51,7 @@ public final class RankedFormat implements FileFormat, DataSourceRegister, java.
     }
 
     private RankedFormat(FileFormat original, SourceFiles files, Reports reports, boolean splits, SplitStart start, ChosenRecords chosen) {
-        this.original = original;
+        super(original);
         this.files = files;
         this.reports = reports;
         this.splits = splits;
@@ -103,68 +93,15 @@ public final class RankedFormat implements FileFormat, DataSourceRegister, java.
         return new StructType(fields.toArray(new StructField[0]));
     }
 
-    public Option<StructType> inferSchema(SparkSession session, Map<String, String> options, Seq<FileStatus> statuses) {
-        return original.inferSchema(session, options, statuses);
-    }
-
-    public OutputWriterFactory prepareWrite(SparkSession session, Job job, Map<String, String> options, StructType schema) {
-        return original.prepareWrite(session, job, options, schema);
-    }
-
     public boolean supportBatch(SparkSession session, StructType schema) {
         return start != null && original.supportBatch(session, without(schema));
-    }
-
-    /** Generated code asks the columns through Spark's general class: one of them is ours. */
-    public Option<Seq<String>> vectorTypes(StructType required, StructType partition, SQLConf conf) {
-        return Scala.none();
     }
 
     public boolean isSplitable(SparkSession session, Map<String, String> options, Path path) {
         return splits && original.isSplitable(session, options, path);
     }
 
-    public AttributeReference createFileMetadataCol() {
-        return original.createFileMetadataCol();
-    }
-
-    public boolean supportDataType(DataType type) {
-        return original.supportDataType(type);
-    }
-
-    public boolean supportReadDataType(DataType type) {
-        return Differences.supportsRead(original, type);
-    }
-
-    public boolean supportFieldName(String name) {
-        return original.supportFieldName(name);
-    }
-
-    public boolean allowDuplicatedColumnNames() {
-        return original.allowDuplicatedColumnNames();
-    }
-
-    public Seq<StructField> metadataSchemaFields() {
-        return original.metadataSchemaFields();
-    }
-
-    public Map<String, Function1<PartitionedFile, Object>> fileConstantMetadataExtractors() {
-        return original.fileConstantMetadataExtractors();
-    }
-
-    public String shortName() {
-        return original instanceof DataSourceRegister dataSourceRegister ? dataSourceRegister.shortName() : original.toString();
-    }
-
     public boolean equals(Object other) {
         return other instanceof RankedFormat rankedFormat && rankedFormat.original.getClass() == original.getClass();
-    }
-
-    public int hashCode() {
-        return original.getClass().hashCode();
-    }
-
-    public String toString() {
-        return original.toString();
     }
 }
