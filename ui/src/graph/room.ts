@@ -95,15 +95,7 @@ function makeRoom(base: Layout, boxes: readonly Box[]): Layout {
     const box = layout.boxes.get(id);
     // Most boxes are closed. To look at all boxes for each of a thousand takes seconds.
     if (!box || (width <= box.width && height <= box.height)) continue;
-    const column = [...layout.boxes.values()].filter((other) => overlaps(other, box));
-    const right = Math.max(...column.map((other) => other.x + other.width));
-    const room: Room = {
-      left: Math.min(...column.map((other) => other.x)),
-      right,
-      bottom: box.y + box.height,
-      wider: Math.max(0, box.x + width - right),
-      higher: Math.max(0, height - box.height),
-    };
+    const room = roomOf(layout, box, width, height);
     for (const [other, place] of layout.boxes)
       layout.boxes.set(other, other === id ? { ...place, width, height } : { ...place, ...movePoint(place, room) });
     if (room.wider > 0 || room.higher > 0)
@@ -113,6 +105,19 @@ function makeRoom(base: Layout, boxes: readonly Box[]): Layout {
   layout.width = Math.max(base.width, ...all.map((box) => box.x + box.width));
   layout.height = Math.max(base.height, ...all.map((box) => box.y + box.height));
   return layout;
+}
+
+/** The room that a box needs when it grows to a size. */
+function roomOf(layout: Layout, box: PlacedBox, width: number, height: number): Room {
+  const column = [...layout.boxes.values()].filter((other) => overlaps(other, box));
+  const right = Math.max(...column.map((other) => other.x + other.width));
+  return {
+    left: Math.min(...column.map((other) => other.x)),
+    right,
+    bottom: box.y + box.height,
+    wider: Math.max(0, box.x + width - right),
+    higher: Math.max(0, height - box.height),
+  };
 }
 
 interface Room {
