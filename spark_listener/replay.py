@@ -16,7 +16,9 @@ import functools
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -27,6 +29,8 @@ from headwater.spark_listener.shadow_paths import ShadowPaths
 
 VARIABLE = "HEADWATER_REPLAY"
 _ENTRY = "headwater.replay.ReplayBridge"
+_WAREHOUSE = re.compile(r"(spark\.sql\.catalog\.[^.]+)\.warehouse")
+_ICEBERG = "org.apache.iceberg.spark."
 Range = tuple[int, int]
 RDD_READS = (
     "textFile", "wholeTextFiles", "binaryFiles", "binaryRecords", "pickleFile", "sequenceFile", "hadoopFile", "newAPIHadoopFile",
@@ -150,6 +154,19 @@ def lead_paths(order: ReplayOrder, paths: ShadowPaths | None = None) -> None:
         _refuse(DataStreamWriter, method)
 
 
+def lead_catalogs(session: Any, paths: ShadowPaths) -> None:
+    """Lead the Hadoop catalogs of Iceberg in a session to the shadows of their warehouses. Call it before a catalog is used.
+
+    A catalog that the program configures later is not led. The rule of the replay refuses to write its tables.
+    """
+    settings = dict(session.conf.getAll)
+    for name, warehouse in settings.items():
+        match = _WAREHOUSE.fullmatch(name)
+        if match and settings.get(f"{match[1]}.type", "").lower() == "hadoop" and str(settings.get(match[1], "")).startswith(_ICEBERG):
+            with suppress(UnsupportedError):  # a storage that has no shadow
+                session.conf.set(name, f"file:{paths.folder(warehouse)}")
+
+
 class Replayer(Watcher):
     """Excludes records in each new session, through the JVM. A fault of the replayer ends the program."""
 
@@ -168,6 +185,8 @@ class Replayer(Watcher):
             self._context = session.sparkContext
             self._bridge = java_object(self._context, _ENTRY, self._order.shadow, self._order.records(), in_executors=True)
         self._bridge.adopt(session._jsparkSession)  # noqa: SLF001  # PySpark has no public name for it
+        if not self._order.captures:  # a recapture compares files, and lays no shadow tables
+            lead_catalogs(session, ShadowPaths(self._order.shadow))
 
 
 class CapturingReplayer:

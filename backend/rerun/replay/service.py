@@ -319,9 +319,17 @@ class Replays:
                 await self._settle_lineage(replay, replay.commit)
 
     def settling(self) -> Self:
-        """Start `settle_lineage` in the background, and return this object. The task ends before `close` returns."""
-        self._tasks[_SETTLING] = asyncio.create_task(self.settle_lineage())
+        """Finish commits that a crash interrupted, and then `settle_lineage`, in the background, and return this object.
+
+        The task ends before `close` returns.
+        """
+        self._tasks[_SETTLING] = asyncio.create_task(self._settle_commits())
         return self
+
+    async def _settle_commits(self) -> None:
+        if any(self._folder.glob(f"*/{COMMIT_FILE}")):
+            await asyncio.to_thread(partial(expire, self._folder, sources=self._sources))
+        await self.settle_lineage()
 
     async def _settle_lineage(self, replay: Replay, made: Commit) -> Notes:
         """Deliver the lineage of a commit or its undo, and return notes about it."""

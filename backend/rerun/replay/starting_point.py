@@ -71,6 +71,14 @@ async def files_read(sources: Sources, runs: Sequence[str]) -> dict[str, set[Fil
     return found
 
 
+async def began_at(application: str, sources: Sources) -> float | None:
+    """Return the time at which an application began, in milliseconds since the epoch; None if it is not known."""
+    for run in await sources.graph.get(sources.tenant, [application]):
+        if start := run.properties.get("startedAt") or run.properties.get("endedAt"):
+            return datetime.fromisoformat(str(start)).timestamp() * 1000
+    return None
+
+
 def is_below(file: FileBlock, dataset: str) -> bool:
     """Whether a file has the path of a dataset, or is in its folder."""
     prefix = file_prefix(dataset).rstrip("/")
@@ -108,7 +116,7 @@ class _Check:
             return None  # a table of a database, or a place that may not be read here
         if not blocks:
             return self.GONE
-        began = await self._began(flow.application)
+        began = await began_at(flow.application, self._sources)
         read = await self._files_read(flow, dataset)
         if read is not None:
             if read - set(blocks):
@@ -131,13 +139,6 @@ class _Check:
         if flow.run not in self._files:
             self._files |= await files_read(self._sources, [flow.run])
         return {block for block in self._files[flow.run] if is_below(block, dataset)} or None
-
-    async def _began(self, application: str) -> float | None:
-        """Return the time at which an application began, in milliseconds since the epoch; None if it is not known."""
-        for run in await self._sources.graph.get(self._sources.tenant, [application]):
-            if start := run.properties.get("startedAt") or run.properties.get("endedAt"):
-                return datetime.fromisoformat(str(start)).timestamp() * 1000
-        return None
 
     async def _is_scan(self, flow: Flow, dataset: str) -> bool:
         """Whether the run of a flow scanned the files of a dataset with Spark SQL."""

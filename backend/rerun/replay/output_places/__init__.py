@@ -13,11 +13,15 @@ from headwater.graph.records import DataRoots
 
 KINDS = {
     "delta": "delta_table:DeltaTables",
+    "iceberg": "iceberg_table:IcebergTables",
     "objects": "object_folder:ObjectFolders",
     "hdfs": "hdfs_folder:HdfsFolders",
     "folder": "local_folder:LocalFolders",
 }  # by name, in the order in which they are tried
-_HINT = "A commit replaces folders of files on local file systems, s3: and hdfs:, and tables of Delta. Others can be replayed only."
+_HINT = (
+    "A commit replaces folders of files on local file systems, s3: and hdfs:, tables of Delta there except on HDFS, and local tables of "
+    "Iceberg in Hadoop catalogs. Others can be replayed only."
+)
 
 
 class OutputPlaces:

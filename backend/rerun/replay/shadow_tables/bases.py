@@ -9,17 +9,18 @@ from contextlib import suppress
 from headwater.backend.rerun.replay.invocations import Upstream
 from headwater.backend.rerun.replay.kinds.kind import Sources, place_of
 from headwater.backend.rerun.replay.model import Replay, TableBase
-from headwater.backend.rerun.replay.shadow_tables import delta
+from headwater.backend.rerun.replay.shadow_tables import delta, iceberg
+from headwater.backend.rerun.replay.starting_point import began_at
 from headwater.backend.rerun.replay.table_files import find_table_kind
 from headwater.errors import HeadwaterError, SourceChangedError, UnsupportedError
 from headwater.graph.records import Look
 from headwater.graph.versions.blocks import list_blocks
 
-FORMATS = {"Delta": delta}
+LAYERS = {"Delta": delta.lay, "Iceberg": iceberg.lay}
 
 
 async def find_bases(upstream: Upstream, application: str, sources: Sources) -> list[TableBase]:
-    """Return the base of each table that an application run wrote.
+    """Return the base of each table that an application run wrote, and the present state of each table of Iceberg that it only read.
 
     Raises:
         UnsupportedError: the versions that the run wrote are unknown, gone from the log, or mixed with those of another program.
@@ -28,10 +29,15 @@ async def find_bases(upstream: Upstream, application: str, sources: Sources) -> 
     bases = []
     for dataset in upstream.writes(application):
         kind = await asyncio.to_thread(_kind, dataset, look)
-        if kind in FORMATS:
+        if kind in LAYERS:
             written = await _versions_written(dataset, application, sources)
-            bases.append(await asyncio.to_thread(FORMATS[kind].find_base, dataset, place_of(dataset), written, look))
-    return bases
+            if kind == "Delta":
+                bases.append(await asyncio.to_thread(delta.find_base, dataset, place_of(dataset), written, look))
+            else:
+                began = await began_at(application, sources)
+                bases.append(await asyncio.to_thread(iceberg.find_base, dataset, place_of(dataset), written, began, look))
+    read = [dataset for dataset in upstream.reads(application) if await asyncio.to_thread(_kind, dataset, look) == "Iceberg"]
+    return bases + [await asyncio.to_thread(iceberg.find_current, dataset, place_of(dataset), look) for dataset in read]
 
 
 def refuse_later_writes(replay: Replay, dataset: str) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from headwater.backend.rerun.replay.kinds.kind import place_of
 from headwater.backend.rerun.replay.model import Step
-from headwater.backend.rerun.replay.shadow_tables.bases import FORMATS
+from headwater.backend.rerun.replay.shadow_tables.bases import LAYERS
 from headwater.graph.records import DataRoots
 from headwater.spark_listener.shadow_paths import ShadowPaths
 
 
 def lay_shadow_tables(step: Step, shadow: str, sources: DataRoots) -> None:
-    """Write a shadow table for each table that the program of a step changes. A table that an earlier step wrote stays as it is.
+    """Write a shadow table for each table that the program of a step needs. A table that an earlier step wrote stays as it is.
 
     Raises:
         UnsupportedError: a base is gone from the table's log.
@@ -20,4 +20,4 @@ def lay_shadow_tables(step: Step, shadow: str, sources: DataRoots) -> None:
     for base in step.tables:
         folder: Path = ShadowPaths(shadow).folder(place_of(base.dataset))
         if base.version is not None and not folder.exists():
-            FORMATS[base.kind].lay(base, place_of(base.dataset), folder, sources.look())
+            LAYERS[base.kind](base, place_of(base.dataset), folder, sources.look())
