@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 
 from headwater.backend.rerun.replay.commit import check_places, commit, expire, undo
@@ -27,7 +28,14 @@ from tests.oracle.iceberg_history import CATALOG
 from tests.oracle.laboratory import Laboratory, laboratory_in
 from tests.spark_listener.delta import SETTINGS as DELTA
 
-pytestmark = [pytest.mark.lake, pytest.mark.xdist_group("tables")]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.lake,
+    pytest.mark.timeout(1200),
+    pytest.mark.xdist_group("tables"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # py4j closes its sockets when they are collected
+    pytest.mark.skipif(not pyspark.__version__.startswith("4.1."), reason="the connectors are those of Spark 4.1"),
+]
 
 _numbers = count()
 MERGE = """
@@ -139,7 +147,7 @@ def test_an_append_is_repeated_on_the_rows_before_it_and_committed_and_undone(la
         pytest.param(["DELETE FROM {t}"], [], id="empty"),
     ],
 )
-@pytest.mark.parametrize("is_copied", [True, False])
+@pytest.mark.parametrize("is_copied", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_each_change_of_a_table_is_committed(
     lake: Laboratory, kind: str, is_copied: bool, statements: list[str], expected: list[Any] | None
 ) -> None:
@@ -180,8 +188,7 @@ def test_rows_of_another_program_are_never_lost(lake: Laboratory, kind: str, act
     assert case.rows() == [*(NEW if action == "undo" else OLD), (5, 5, "late")]
 
 
-@pytest.mark.parametrize("step", ["put", "create"])
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("step", "when"), [("put", "after"), ("create", "after")])
 def test_a_killed_commit_shows_whole_rows_and_can_be_run_again(
     lake: Laboratory, kind: str, step: str, when: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

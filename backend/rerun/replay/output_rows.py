@@ -137,9 +137,18 @@ def relation(
             numbered = f"SELECT *, row_number() OVER () - 1 AS {quoted(_NUMBER)} FROM {rows}"
             condition = " AND ".join(f"{quoted(_NUMBER)} {each}" for each in conditions)
             rows = f"(SELECT * EXCLUDE ({quoted(_NUMBER)}) FROM ({numbered}) WHERE {condition})"
-        names = ", ".join(f"{quoted(stored)} AS {quoted(name)}" for stored, name in group[0].names)
-        queries.append(f"SELECT *{f' RENAME ({names})' if names else ''}{columns[group[0]]} FROM {rows}")
+        queries.append(f"SELECT {_select(database, group[0], rows)}{columns[group[0]]} FROM {rows}")
     return f"({' UNION ALL BY NAME '.join(queries)})"
+
+
+def _select(database: duckdb.DuckDBPyConnection, file: OutputFile, rows: str) -> str:
+    """Return a SELECT list of a file's columns under the table's names, without partition columns, which files of Delta may have, too."""
+    if not file.names and not file.partitions:
+        return "*"
+    names, split = dict(file.names), {name.lower() for name, _ in file.partitions}
+    stored = [name for name, *_ in database.execute(f"DESCRIBE SELECT * FROM {rows}").fetchall()]
+    shown = [(name, names.get(name, name)) for name in stored if names.get(name, name).lower() not in split]
+    return ", ".join(f"{quoted(name)} AS {quoted(label)}" for name, label in shown) or "1 AS _headwater_none"
 
 
 def _scan(database: duckdb.DuckDBPyConnection, files: Sequence[OutputFile], look: Look, form: LineForm) -> str:

@@ -57,10 +57,11 @@ final class ShadowWrites {
     }
 
     private static Path ofTable(LogicalPlan command) {
-        List<LogicalPlan> children = Scala.list(command.children());
-        LogicalPlan target = children.isEmpty() ? null : children.get(0);
-        if (target == null && Accessors.get(command, "table") instanceof LogicalPlan table) {
-            target = table;
+        LogicalPlan target = null;
+        for (String owner : List.of("name", "table", "child")) { // an analyzed CREATE TABLE AS has no children
+            if (target == null && Accessors.get(command, owner) instanceof LogicalPlan found) {
+                target = found;
+            }
         }
         while (target instanceof SubqueryAlias alias) {
             target = alias.child();
