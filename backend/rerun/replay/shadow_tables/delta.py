@@ -87,7 +87,7 @@ def absolute_path(uri: str) -> str:
     if is_remote(uri):
         authority, slash, key = path.removeprefix("//").partition("/")
         return f"{'s3a' if scheme == 's3' else scheme}://{authority}{slash}{quote(key, safe=SAFE)}"
-    return f"file:///{quote(path.lstrip('/'), safe=SAFE)}"
+    return f"file:/{quote(path.lstrip('/'), safe=SAFE)}"
 
 
 def clean(value: Any) -> Any:
