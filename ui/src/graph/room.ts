@@ -87,24 +87,31 @@ function liftLink(
 /** Give open boxes their size. Columns stay apart, and so do the boxes of a column. */
 function makeRoom(base: Layout, boxes: readonly Box[]): Layout {
   const layout: Layout = { ...base, boxes: new Map(base.boxes), routes: new Map(base.routes) };
-  const sorted = boxes.toSorted((a, b) => {
-    const [one, other] = [base.boxes.get(a.id), base.boxes.get(b.id)];
-    return (one?.x ?? 0) - (other?.x ?? 0) || (one?.y ?? 0) - (other?.y ?? 0);
-  });
-  for (const { id, width, height } of sorted) {
+  for (const { id, width, height } of boxes.toSorted(fromTopLeft(base))) {
     const box = layout.boxes.get(id);
     // Most boxes are closed. To look at all boxes for each of a thousand takes seconds.
     if (!box || (width <= box.width && height <= box.height)) continue;
     const room = roomOf(layout, box, width, height);
-    for (const [other, place] of layout.boxes)
-      layout.boxes.set(other, other === id ? { ...place, width, height } : { ...place, ...movePoint(place, room) });
-    if (room.wider > 0 || room.higher > 0)
-      for (const [key, route] of layout.routes) layout.routes.set(key, moveRoute(route, room));
+    grow(layout, id, { width, height }, room);
   }
   const all = [...layout.boxes.values()];
   layout.width = Math.max(base.width, ...all.map((box) => box.x + box.width));
   layout.height = Math.max(base.height, ...all.map((box) => box.y + box.height));
   return layout;
+}
+
+/** Give a box its size, and move the other boxes and the routes. */
+function grow(layout: Layout, id: string, size: { width: number; height: number }, room: Room): void {
+  for (const [other, place] of layout.boxes)
+    layout.boxes.set(other, other === id ? { ...place, ...size } : { ...place, ...movePoint(place, room) });
+  if (room.wider > 0 || room.higher > 0)
+    for (const [key, route] of layout.routes) layout.routes.set(key, moveRoute(route, room));
+}
+
+/** Compare boxes by their place: from left to right, and from the top down. */
+function fromTopLeft(base: Layout): (a: Box, b: Box) => number {
+  const place = (box: Box): Point => base.boxes.get(box.id) ?? { x: 0, y: 0 };
+  return (a, b) => place(a).x - place(b).x || place(a).y - place(b).y;
 }
 
 /** The room that a box needs when it grows to a size. */
