@@ -14,7 +14,7 @@ import { Picture } from './Picture';
 /** From this number of cards on, a small map shows the place of the window in the drawing. */
 const MAP_CARDS = 12;
 /** The largest number of visible cards that are elements, in a drawing of more than `MAX_CARDS`. */
-const NEAR_CARDS = 80;
+const NEAR_CARDS = 40;
 const NODE_TYPES = { card: Card, box: Box };
 const EDGE_TYPES = { link: LinkLine };
 const NO_NODES: Node<CardData>[] = [];

@@ -1,5 +1,5 @@
 import { useReactFlow } from '@xyflow/react';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, type ReactNode, type RefObject, useState } from 'react';
 import type { Side } from '../../graph/neighbourhood';
 import type { Scene, SceneCard } from '../../graph/scene';
 import { atStop, STOPS, stopOf, stopWords } from '../../graph/zoom';
@@ -9,6 +9,8 @@ import styles from './GraphTools.module.css';
 import type { LineageGraphProps } from './LineageGraph';
 
 interface GraphToolsProps extends Pick<LineageGraphProps, 'levels' | 'onLevels' | 'steps' | 'onSteps' | 'onState'> {
+  /** The element of the controls on the left, which may need several lines. */
+  bar: RefObject<HTMLDivElement | null>;
   scene: Scene;
   state: GraphState;
   onFit: () => void;
@@ -22,12 +24,12 @@ const ZOOM_MS = 140;
 
 /** The controls on top of the drawing: search, level, depth, boxes, zoom and size. */
 export function GraphTools(props: GraphToolsProps) {
-  const { scene, state, onState, onFit, onFind, onLeave, levels, onLevels, steps, onSteps, children } = props;
+  const { bar, scene, state, onState, onFit, onFind, onLeave, levels, onLevels, steps, onSteps, children } = props;
   const { zoomIn, zoomOut } = useReactFlow();
   const { isLarge, ...small } = state;
   return (
     <>
-      <div className={styles.left}>
+      <div ref={bar} className={styles.left}>
         {children}
         <Find scene={scene} onFind={onFind} />
         {levels && onLevels && (

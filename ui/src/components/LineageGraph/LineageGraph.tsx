@@ -1,6 +1,6 @@
 import '@xyflow/react/dist/style.css';
 import { ReactFlowProvider } from '@xyflow/react';
-import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import type { NodeKind, ViewInput } from '../../api/generated/graphql';
 import { STATE_WORDS } from '../../facts/runs';
 import type { Depth, Side } from '../../graph/neighbourhood';
@@ -15,7 +15,7 @@ import {
   type Subject,
 } from '../../graph/scene';
 import { markStale } from '../../graph/stale';
-import { canvasHeight, fitViewport } from '../../graph/viewport';
+import { canvasHeight, fitViewport, MARGIN } from '../../graph/viewport';
 import type { ViewChoice } from '../../graph/zoom';
 import { useFit, useSize } from '../../hooks/useCanvas';
 import { type NodeFacts, useFacts } from '../../hooks/useFacts';
@@ -61,6 +61,8 @@ export interface LineageGraphProps {
 }
 
 const PANEL_HEIGHT = 420;
+/** Space above and below the controls. */
+const BAR_GAP = 16;
 const NO_STATE: GraphState = {};
 
 /** A drawing of nodes and links, with the details of the selected node at its side. */
@@ -96,7 +98,12 @@ function Canvas(props: LineageGraphProps) {
   const canvas = useRef<HTMLElement>(null);
   const size = useSize(canvas);
   const least = subject || link ? PANEL_HEIGHT : 0;
-  const height = state.isLarge ? size.height : Math.max(canvasHeight(scene, size.width), least);
+  // Where the controls need more than one line, the drawing begins below them.
+  const bar = useRef<HTMLDivElement>(null);
+  const below = Math.max(0, Math.ceil(useSize(bar).height) + BAR_GAP - MARGIN.top);
+  const height = state.isLarge ? size.height - below : Math.max(canvasHeight(scene, size.width), least);
+  // The list has an element for each card, so it is written in a frame of its own.
+  const listed = useDeferredValue<Scene | undefined>(scene, undefined);
   const middle = findMiddle(scene, anchor ?? subject?.card ?? centre);
   const { showAll, showCard, goToCard } = useFit(scene, { width: size.width, height }, middle);
   const close = () => onState(withSelection(state, undefined));
@@ -109,19 +116,22 @@ function Canvas(props: LineageGraphProps) {
           <section
             ref={canvas}
             className={`${styles.canvas} ${isLoading ? styles.loading : ''}`}
-            style={state.isLarge ? undefined : { height }}
+            style={state.isLarge ? undefined : { height: height + below }}
             aria-label="Lineage graph"
           >
-            {size.width > 0 && (
-              <Drawing
-                scene={scene}
-                isLarge={state.isLarge ?? false}
-                viewport={fitViewport(scene, { width: size.width, height }, middle)}
-                actions={actions}
-              />
-            )}
+            <div className={styles.drawing} style={{ top: below }}>
+              {size.width > 0 && (
+                <Drawing
+                  scene={scene}
+                  isLarge={state.isLarge ?? false}
+                  viewport={fitViewport(scene, { width: size.width, height }, middle)}
+                  actions={actions}
+                />
+              )}
+            </div>
             <GraphTools
               {...props}
+              bar={bar}
               scene={scene}
               state={state}
               onFit={showAll}
@@ -136,7 +146,7 @@ function Canvas(props: LineageGraphProps) {
             <Legend links={scene.links} />
           </section>
           <PrintedScene scene={worded} />
-          <GraphTree scene={scene} facts={facts} onSelect={actions.onSelect} />
+          {listed && <GraphTree scene={listed} facts={facts} onSelect={actions.onSelect} />}
           <Details {...props} scene={scene} subject={subject} link={link} onEnter={actions.onEnter} onClose={close} />
         </div>
       </GraphContext>

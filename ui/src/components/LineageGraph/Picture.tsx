@@ -38,6 +38,9 @@ interface Content extends PictureProps {
   path: ReadonlySet<string> | undefined;
 }
 
+/** Thousands of curves are made once for a drawing, and not for every frame of a movement. */
+const CURVES = new WeakMap<object, Path2D>();
+
 function draw(context: CanvasRenderingContext2D, content: Content): void {
   const { scene, viewport, size, hasCards, path } = content;
   const { canvas } = context;
@@ -53,9 +56,11 @@ function draw(context: CanvasRenderingContext2D, content: Content): void {
   context.lineWidth = 1 / zoom;
   // Thousands of links would be one dark area from far away.
   context.globalAlpha = Math.max(0.2, Math.min(1, 1.6 * zoom));
-  drawLinks(context, scene, style.borderTopColor);
+  context.strokeStyle = style.borderTopColor;
+  context.stroke(curvesOf(scene, scene));
   context.globalAlpha = 1;
-  if (path) drawLinks(context, { ...scene, links: scene.links.filter(({ id }) => path.has(id)) }, style.outlineColor);
+  context.strokeStyle = style.outlineColor;
+  if (path) context.stroke(curvesOf(path, scene, path));
   if (hasCards) drawCards(context, content, style);
 }
 
@@ -82,17 +87,21 @@ function drawCards(context: CanvasRenderingContext2D, content: Content, style: C
   }
 }
 
-function drawLinks(context: CanvasRenderingContext2D, { cards, links }: Scene, colour: string): void {
+/** The curves of all links or of the highlighted ones, from the right side of a card to the left side of another. */
+function curvesOf(key: object, { cards, links }: Scene, path?: ReadonlySet<string>): Path2D {
+  const known = CURVES.get(key);
+  if (known) return known;
   const byId = new Map(cards.map((card) => [card.id, card]));
-  context.beginPath();
-  for (const { srcCard, dstCard } of links) {
+  const curves = new Path2D();
+  for (const { id, srcCard, dstCard } of links) {
+    if (path && !path.has(id)) continue;
     const [from, to] = [byId.get(srcCard), byId.get(dstCard)];
     if (!from || !to) continue;
     const [left, right] = [from.x + from.width, to.x];
     const middle = (left + right) / 2;
-    context.moveTo(left, from.y + 24);
-    context.bezierCurveTo(middle, from.y + 24, middle, to.y + 24, right, to.y + 24);
+    curves.moveTo(left, from.y + 24);
+    curves.bezierCurveTo(middle, from.y + 24, middle, to.y + 24, right, to.y + 24);
   }
-  context.strokeStyle = colour;
-  context.stroke();
+  CURVES.set(key, curves);
+  return curves;
 }
