@@ -37,6 +37,9 @@ const WORDS: Record<MapLens, [one: string, many: string]> = {
   TERM: ['term', 'terms'],
 };
 
+/** Width of a window in pixels in which a whole map cannot be read. */
+const NARROW = 700;
+
 /** The whole lake: its groups, and the flows between them. */
 export function LakeMapPage({ location }: PageProps) {
   const map = location.map ?? WHOLE_LAKE;
@@ -72,6 +75,7 @@ export function LakeMapPage({ location }: PageProps) {
         <LineageGraph
           key={map.lens}
           draft={answer.draft}
+          centre={map.open.at(-1)?.id ?? map.include.at(-1) ?? largestIfNarrow(answer.draft.cards)}
           isLoading={isLoading}
           state={location.graph}
           onState={onState}
@@ -85,6 +89,11 @@ export function LakeMapPage({ location }: PageProps) {
       {answer && <Notes {...answer} lens={map.lens} />}
     </div>
   );
+}
+
+/** A narrow window shows the surroundings of the largest group: the whole map would be a line of dots. */
+function largestIfNarrow([first]: readonly { id: string }[]): string | undefined {
+  return globalThis.innerWidth < NARROW ? first?.id : undefined;
 }
 
 function titlesOf(cards: readonly { id: string; title: string }[]): ReadonlyMap<string, string> {
