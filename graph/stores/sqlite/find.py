@@ -229,6 +229,8 @@ class _Search:
             if len(values) == 1:  # an index has the nodes of one value in order
                 parts.append(f"e.{name} = ?")
                 bound.append(values[0])
+                if name == "pipeline" and values[0]:
+                    parts.append("e.pipeline <> ''")  # as the partial index states it
             elif values:
                 parts.append(f"e.{name} IN (SELECT value FROM json_each(?))")
                 bound.append(json.dumps(list(values)))
