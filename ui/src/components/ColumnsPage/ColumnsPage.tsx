@@ -51,7 +51,7 @@ export function ColumnsPage({ dataset, location: { item: column } }: DatasetPage
                     <button
                       type="button"
                       aria-expanded={details === name}
-                      aria-label={`${details === name ? 'Hide' : 'Show'} what describes ${name}`}
+                      aria-label={`${details === name ? 'Hide the details' : 'Details'} of ${name}`}
                       onClick={() => setDetails(details === name ? undefined : name)}
                     >
                       {details === name ? 'Hide' : 'Details'}
