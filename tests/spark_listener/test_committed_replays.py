@@ -120,7 +120,7 @@ def test_edited_records_are_stated_and_the_version_is_a_revision(pipeline: Pipel
     answer = pipeline.trace("out/report", "k = 0", column="total", semantics=Semantics.WITNESS)
     assert (answer.exact, pipeline.ids(answer) >= GROUP) == (True, True)
     file = (pipeline.folder / "raw" / "a.csv").as_posix()
-    stated = [(entry.subject, entry.reason.partition(" read ")[2]) for entry in answer.incomplete]
+    stated = [(entry.what, entry.reason.partition(" read ")[2]) for entry in answer.incomplete]
     assert stated == [(f"file:{file}", 'record 2 with edited values: v = "40"')]
     asyncio.run(_check_graph(pipeline))
 
