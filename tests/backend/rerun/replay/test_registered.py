@@ -173,12 +173,12 @@ async def test_a_source_that_is_not_as_the_run_read_it_is_noted(replays, registr
 async def test_an_output_that_cannot_be_committed_is_refused_before_anything_runs(replays, registry, script, marker, tmp_path) -> None:
     registry.register(program(script), APPLICATION)
     request = ReplayRequest(dataset=str(tmp_path / "data" / "t.csv"))
-    (tmp_path / "data" / "out" / "_delta_log").mkdir()
+    (tmp_path / "data" / "out" / ".hoodie").mkdir()
     for is_kept in (True, False):
-        with pytest.raises(UnsupportedError, match="no local folder of files"):
+        with pytest.raises(UnsupportedError, match="cannot take the place of"):
             await replays.plan_kind(TENANT, kind="refresh", request=request, commits=True, is_kept=is_kept)
     assert await replays.list(TENANT, 10) == []
-    (tmp_path / "data" / "out" / "_delta_log").rmdir()
+    (tmp_path / "data" / "out" / ".hoodie").rmdir()
     await replays.plan_kind(TENANT, kind="refresh", request=request, commits=True)
     assert not marker.exists()
 
