@@ -70,7 +70,7 @@ test('a name with an invisible character is refused at once', async () => {
 test('a column is described below the table of columns', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}&page=columns`, WRITING);
-  const [details] = await screen.findAllByRole('button', { name: /^Show what describes/ });
+  const [details] = await screen.findAllByRole('button', { name: /^Details of/ });
   await user.click(details as HTMLElement);
   await user.click(screen.getByRole('button', { name: /^Edit what describes the column/ }));
   await user.type(screen.getByLabelText('Tags'), 'pii{Enter}');
