@@ -187,9 +187,10 @@ class _CrashSearch:
         if problem is None and last is not None and last.failure is not None and last.failure.exact != self._failure.exact:
             notes.append(f"these records fail in the same way, with another message: {last.failure.message}")
         found = records if problem is None else RecordSet(())
-        return CrashReport(
-            found, is_minimal, self._trials.number, self._failure, last.failure if last else None, problem, self._values(found), notes
-        )
+        values = self._values(found)
+        if 0 < len(found) <= _MOST_SHOWN and not values:
+            notes.append("the values are not known, because the program fails while it reads the record")
+        return CrashReport(found, is_minimal, self._trials.number, self._failure, last.failure if last else None, problem, values, notes)
 
     def _values(self, records: RecordSet) -> Mapping[tuple[str, int], Values]:
         """Return the values of a few records, by one more trial. It may run after the search, but not after the time limit."""

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.spark
 SCRIPT = Path(failing_programs.__file__)
 SELECTION = ("cast", "udf_int", "pandas_series", "rdd_map", "json_file", "udf_after_filter", "divide_of_group")
 PAIRS = {"cast_after_join": 2, "cast_in_window": 2}  # one row of the result comes from two records
+UNREADABLE = ("json_file", "csv_file")  # the reader itself fails
 OTHERS = [name for name in failing_programs.KINDS if name not in SELECTION]
 
 
@@ -63,6 +64,9 @@ def _check(report: CrashReport, data: Path, kind: str) -> None:
     is_text_with_header = kind.startswith("rdd_") and kind not in ("rdd_json", "rdd_of_frame")
     bad = [(file, row) for file, row in found if "/cities." not in file]
     assert (bad[0][0].rpartition("/")[0], BAD + is_text_with_header in [row for _, row in bad]) == (f"file:{data}", True)
+    if kind in UNREADABLE:
+        assert (report.values, len(report.notes)) == ({}, 1)
+        return
     assert any("x17" in str(value) or "217" in str(value) or '{"id": 2' in str(value) for value in report.values.values())
 
 
