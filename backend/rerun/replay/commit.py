@@ -138,9 +138,18 @@ def check_places(replay: Replay, sources: DataRoots = ANYWHERE) -> None:
     places = OutputPlaces(sources)
     for dataset in replay.outputs or [replay.output]:
         places.check(dataset)
+        _refuse_joint(replay, dataset)
         refuse_later_writes(replay, dataset)
     if replay.within:
         raise UnsupportedError(f"The replay is of {replay.within} of {replay.output} only.", hint="A commit replaces whole datasets.")
+
+
+def _refuse_joint(replay: Replay, dataset: str) -> None:
+    if dataset in replay.joint:
+        raise UnsupportedError(
+            f"{dataset} also has data of runs that the replay does not repeat, and a commit would remove that data.",
+            hint="Run the program once on all of its inputs, so that it replaces the output, and replay that run.",
+        )
 
 
 def _check(replay: Replay, datasets: Sequence[str], places: OutputPlaces) -> None:
@@ -155,6 +164,7 @@ def _check(replay: Replay, datasets: Sequence[str], places: OutputPlaces) -> Non
         shadow = ShadowPaths(replay.shadow).folder(place_of(dataset))
         if replay.within or places_written(dataset, shadow, "") != [""]:
             raise UnsupportedError(f"The replay wrote only a part of {dataset}.", hint="A commit replaces whole datasets.")
+        _refuse_joint(replay, dataset)
         refuse_later_writes(replay, dataset)
     for outer, inner in permutations(datasets, 2):
         if PurePosixPath(place_of(outer)) in PurePosixPath(place_of(inner)).parents:

@@ -1,4 +1,4 @@
-"""Checks that the latest runs of the planned programs read the files of the chosen records.
+"""Checks that the latest runs of the planned programs read the files of the chosen records, and finds outputs that other runs made too.
 
 A replay repeats the latest run of each job. If several runs of a job made an output, for example one run that overwrote it and others that
 appended to it, the latest run may have read other files. A replay of the latest run then says nothing of the chosen records.
@@ -6,7 +6,7 @@ appended to it, the latest run may have read other files. A replay of the latest
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from headwater.backend.rerun.replay.kinds.kind import Sources, Work
 from headwater.backend.rerun.replay.starting_point import files_read, is_below
@@ -14,6 +14,7 @@ from headwater.errors import HeadwaterError, UnsupportedError
 from headwater.graph.model import EdgeKind, NodeKind, node_id
 from headwater.graph.records import FileBlock, uri_of
 from headwater.graph.stores import Direction
+from headwater.graph.versions import Block, BlockMode, list_blocks
 
 
 async def check_read_by_latest_runs(work: Work, states: Mapping[str, tuple[int, int]], sources: Sources) -> None:
@@ -40,6 +41,30 @@ async def check_read_by_latest_runs(work: Work, states: Mapping[str, tuple[int, 
                 f"Several runs of the job {job} made its output. A replay repeats only the latest, which did not read {block.path}.",
                 hint="Run the program once on all of its inputs, and replay that run.",
             )
+
+
+async def find_joint_outputs(work: Work, outputs: Sequence[str], sources: Sources) -> list[str]:
+    """Return the outputs with data of runs that the replay does not repeat, because a program appended to the data of another run.
+
+    A commit would remove that data. Tables are not among them, because a replay continues from their version before the run.
+    """
+    planned = set(work.start.applications)
+    found = []
+    for output in outputs:
+        blocks: list[Block] = []
+        for block in reversed(await list_blocks(sources.graph, sources.tenant, output)):
+            blocks.append(block)
+            if block.mode is not BlockMode.DELTA:
+                break
+        nodes = {node.id: node for node in await sources.graph.get(sources.tenant, [each for b in blocks for each in (b.run, b.version)])}
+        for block in blocks:
+            run, version = nodes.get(block.run), nodes.get(block.version)
+            application = str(run.properties.get("parentRun") or block.run) if run else block.run
+            is_replay = version is not None and version.properties.get("replaces") is not None
+            if block.snapshot is None and application not in planned and not is_replay:
+                found.append(output)
+                break
+    return found
 
 
 def _contains(dataset: str, block: FileBlock) -> bool:

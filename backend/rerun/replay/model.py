@@ -171,7 +171,8 @@ class Replay(BaseModel):
 
     `stop` is the stop at which a replay of the kind `step` waits for an answer.
 
-    `captures`: the programs capture their records, so that a commit has record lineage.
+    `joint` are outputs with data of runs that the replay does not repeat. `captures`: the programs capture their records, so that a commit
+    has record lineage.
 
     `commit` is in `commit.json`, next to the replay's own file. `started_by` is the person or the key that asked for the replay.
 
@@ -196,6 +197,7 @@ class Replay(BaseModel):
     partials: str = ""
     changed_places: Sequence[str] = ()
     captures: bool = False
+    joint: Sequence[str] = ()
     chosen: Mapping[str, Sequence[int]] | None = None
     limits: Limits = Limits()
     starts: Sequence[str] = ()

@@ -27,7 +27,7 @@ from headwater.backend.rerun.replay.commit import KINDS as COMMITTED_KINDS
 from headwater.backend.rerun.replay.commit import check_places, commit, expire, keeps_old_data, load_commit, undo
 from headwater.backend.rerun.replay.dry_run import DryRun, summarize
 from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind, refuse_other_parts
-from headwater.backend.rerun.replay.latest_runs import check_read_by_latest_runs
+from headwater.backend.rerun.replay.latest_runs import check_read_by_latest_runs, find_joint_outputs
 from headwater.backend.rerun.replay.lineage import CommitLineage, can_deliver, is_waiting
 from headwater.backend.rerun.replay.model import FAULT, Commit, Limits, Replay, ReplayState, Step
 from headwater.backend.rerun.replay.output_places import OutputPlaces
@@ -148,6 +148,7 @@ class Replays:
             starts=work.start.datasets, states=states, steps=steps,
             limits=limits or Limits(), process=os.getpid(), started_by=by, changed_places=work.changed,
             partials=str(partial_results_folder(self._folder, tenant)) if work.changed and not commits else "",
+            joint=await find_joint_outputs(work, outputs, sources),
             captures=kind in COMMITTED_KINDS and (commits or not work.changed) and await asyncio.to_thread(can_deliver, steps, places),
         )  # fmt: skip
         if commits:

@@ -132,3 +132,16 @@ async def test_the_starting_point_asks_for_the_files_of_a_run_once(here: Here, m
     start = await find_starting_point(upstream, {flow.application for flow in upstream.flows}, sources)
     assert len(start.datasets) == 2
     assert asked == [f"run:{here.runs[1].run}"]
+
+
+@pytest.mark.parametrize("second", [SECOND, FIRST])
+async def test_an_output_with_data_of_other_runs_is_not_committed(here: Here, second: str) -> None:
+    await here.ran(FIRST, second)
+    planned = here.replays.plan_kind(TENANT, kind="exclusive", request=here.request("2.csv"), commits=True)
+    if second == FIRST:  # one program made all of it, and the replay repeats the program
+        assert (await planned).joint == []
+        return
+    with pytest.raises(UnsupportedError, match=r"/out also has data of runs that the replay does not repeat"):
+        await planned
+    replay = await here.replays.plan_kind(TENANT, kind="exclusive", request=here.request("2.csv"))
+    assert replay.joint == [node_id(NodeKind.DATASET, "file", str(here.data / "out"))]
