@@ -75,6 +75,7 @@ class PolicyDeviation:
     @classmethod
     def filed(cls, found: FiledView) -> PolicyDeviation:
         made = cls.of(found.deviation)
+        made.id = strawberry.ID(found.id)
         made.policy, made.state = found.policy, DeviationState(found.state)
         made.opened, made.fixed = _instant(found.opened), _instant_or_none(found.fixed)
         made.reason, made.accepted_by, made.accepted_until = found.reason, found.accepted_by, _instant_or_none(found.accepted_until)
@@ -121,9 +122,8 @@ class PolicyQuery:
         self, info: Info, policy: str | None = UNSET, states: list[DeviationState] | None = UNSET, first: int = 100
     ) -> list[PolicyDeviation]:
         wanted = {state.value for state in states or [DeviationState.OPEN]}
-        found = await _service(info).deviations(info.context.tenant, policy or None)
         most = bounded(first, "first", low=1, high=MAX_PAGE)
-        return [PolicyDeviation.filed(each) for each in found if each.state in wanted][:most]
+        return [PolicyDeviation.filed(each) for each in await _service(info).deviations(info.context.tenant, policy or None, wanted, most)]
 
     @query(
         "Check the graph against the text of a policy, without storing anything. `past` includes flows that were given up.",

@@ -34,6 +34,7 @@ _DRAFT = "query ($name: String!) { draftPolicy(name: $name) }"
 
 _FOUND = ("severity", "rule", "message", "certain", "since")
 _STATED = ("id", "state", "severity", "policy", "rule", "message", "opened", "reason")
+_MOST_LISTED = 1_000
 _RANK = [Severity.ERROR, Severity.WARNING, Severity.INFO]
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A YAML file with the rules. See docs/guide/policies.md.")]
@@ -112,6 +113,8 @@ def report(
     """
     states = [each.name for each in state or [State.OPEN]]
     rows = asyncio.run(_ask(home, _FILED, policy=policy, states=states))["deviations"]
+    if len(rows) == _MOST_LISTED:
+        note(f"Only the latest {_MOST_LISTED:,} are listed. Choose a policy or a state.", label="warning")
     columns = _STATED if format is Format.TABLE else (*_STATED, "owner", "source", "target", "path", "certain", "since", "fixed",
                                                       "acceptedBy", "acceptedUntil")  # fmt: skip
     emit([_shown(row, format) for row in rows], columns=columns, format=format, empty="Nothing deviates.")

@@ -62,12 +62,18 @@ class PolicyDriver:
             while not self._stopping:
                 self._woken.clear()
                 for tenant in await asyncio.to_thread(policies.store.tenants):
-                    for filed in await follower.step(tenant):
-                        _log.warning("policy %s, rule %s: %s", filed.policy, filed.deviation.rule, filed.deviation.message)
+                    await self._step(follower, tenant)
                 await self._wait(_IDLE)
         finally:
             await graph.close()
             await policies.close()
+
+    async def _step(self, follower: PolicyFollower, tenant: str) -> None:
+        try:
+            for filed in await follower.step(tenant):
+                _log.warning("policy %s, rule %s: %s", filed.policy, filed.deviation.rule, filed.deviation.message)
+        except HeadwaterError as error:  # the other tenants go on
+            _log.warning("the policies of tenant %s wait: %s", tenant, error)
 
     async def _wait(self, seconds: float) -> None:
         if not self._stopping:

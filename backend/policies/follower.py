@@ -39,7 +39,7 @@ class PolicyFollower:
         jobs |= await self._jobs_around(tenant, others)
         new, is_whole = await self._policies.check_jobs(tenant, sorted(jobs)) if jobs else ([], True)
         now = time.monotonic()
-        if is_prov or not is_whole or now >= self._due.setdefault(tenant, now + _WHOLE):
+        if is_prov or not is_whole or now >= self._due.get(tenant, 0.0):
             new += await self._policies.check_all(tenant)
             self._due[tenant] = now + _WHOLE
         if entries:
@@ -63,9 +63,10 @@ def _subjects(entries: list[Entry]) -> tuple[set[str], set[str]]:
             document: dict[str, Any] = json.loads(entry.body)
             if entry.kind is EntryKind.DECLARATION:
                 described = {str(each["id"]) for each in document.get("descriptions") or ()}
+                described |= {str(child) for each in document.get("containment") or () if (child := each.get("child"))}
                 jobs |= {each for each in described if parse_id(each)[0] == NodeKind.JOB}
                 others |= described
-            elif entry.kind is EntryKind.EVENT and "run" in document:
+            elif entry.kind is EntryKind.EVENT and "job" in document:
                 jobs.add(node_id(NodeKind.JOB, document["job"]["namespace"], document["job"]["name"]))
             elif entry.kind is EntryKind.EVENT and "dataset" in document:
                 others.add(node_id(NodeKind.DATASET, document["dataset"]["namespace"], document["dataset"]["name"]))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from headwater.backend.home.quick_settings import HomeSettings
-from headwater.backend.policies.store import SCHEMA, Filed, PolicyStore, PolicyVersion
+from headwater.backend.policies.store import SCHEMA, Filed, FiledState, PolicyStore, PolicyVersion, filed_id
 from headwater.backend.tables import open_database
 from headwater.backend.workflows.yaml_reader import parse_document
-from headwater.errors import InvalidInputError
+from headwater.errors import HeadwaterError, InvalidInputError
 from headwater.graph.policies import Policy, Report, check_policy, infer_policy, parse_policy, read_flow_graph
 from headwater.graph.policies.flow_graph import read_flows_around
 from headwater.graph.stores import GraphStore
@@ -21,9 +22,12 @@ from headwater.graph.stores import GraphStore
 GUIDE = "docs/guide/policies.md"
 _LONGEST_REASON = 2_000
 _MOST_DAYS = 3_660
+MAX_PAGE = 1_000
 _DAY = 86_400.0
 _WILD = "*?["
 _REMEMBERED = 100_000
+_MOST_SECONDS = 120.0  # for one check that a caller asks for
+_log = logging.getLogger("headwater.policies")
 
 
 def has_policies(settings: HomeSettings) -> bool:
@@ -42,6 +46,7 @@ class Policies:
         self._graph = graph
         self._checks_first = checks_first
         self._opened: PolicyStore | None = None
+        self._turn = asyncio.Lock()
         self._parsed: dict[str, Policy] = {}  # by text
         self._checked: dict[tuple[str, str], tuple[bytes, tuple[tuple[str, int], ...]]] = {}  # by tenant and job
 
@@ -63,8 +68,9 @@ class Policies:
             InvalidInputError: the text is no policy.
         """
         policy = self._parse(text)
-        flows = await read_flow_graph(self._graph, tenant, with_past=with_past)
-        return await asyncio.to_thread(check_policy, policy, flows, now=_now())
+        async with self._turn:  # a check of a large graph takes all of a processor
+            flows = await read_flow_graph(self._graph, tenant, with_past=with_past)
+            return await asyncio.to_thread(check_policy, policy, flows, now=_now(), seconds=_MOST_SECONDS)
 
     async def apply(self, tenant: str, text: str, author: str, *, allows_unknown: bool = False) -> tuple[PolicyVersion, Report]:
         """Store a policy, or the next version of it, and check the whole graph. Later runs are checked when they are projected.
@@ -87,7 +93,8 @@ class Policies:
     def _store_version(self, tenant: str, policy: Policy, text: str, author: str, report: Report, offset: int) -> PolicyVersion:
         is_first = not self.store.current(tenant)
         made = self.store.add_version(tenant, policy.name, text, author)
-        self.store.file(tenant, policy.name, report.deviations, replaces=True)
+        self.store.file(tenant, made, report.deviations, replaces=not report.cut)
+        self.store.go_back(tenant, offset)  # runs since the check are checked again
         if is_first:
             self.store.advance(tenant, offset)
         return made
@@ -98,12 +105,15 @@ class Policies:
     async def current(self, tenant: str) -> list[PolicyVersion]:
         return await asyncio.to_thread(lambda: self.store.current(tenant)) if has_policies(self._settings) else []
 
-    async def deviations(self, tenant: str, policy: str | None = None) -> list[Filed]:
+    async def deviations(
+        self, tenant: str, policy: str | None = None, states: Collection[str] = tuple(FiledState), most: int = MAX_PAGE
+    ) -> list[Filed]:
+        """Return deviations in some states, the latest first."""
         if not has_policies(self._settings):
             return []
         if self._checks_first:
             await self.check_all(tenant)
-        return await asyncio.to_thread(self.store.deviations, tenant, policy)
+        return await asyncio.to_thread(self.store.deviations, tenant, policy, states, most)
 
     async def accept(self, tenant: str, identifier: str, *, reason: str, by: str, days: float) -> Filed:
         """Accept a deviation for some days.
@@ -130,8 +140,12 @@ class Policies:
         flows = await read_flow_graph(self._graph, tenant)
         new: list[Filed] = []
         for version in applied:
-            report = await asyncio.to_thread(check_policy, self._parse(version.text), flows, now=_now())
-            new += await asyncio.to_thread(self.store.file, tenant, version.name, report.deviations, replaces=not report.cut)
+            try:
+                report = await asyncio.to_thread(check_policy, self._parse(version.text), flows, now=_now())
+            except HeadwaterError as error:  # the other policies still count
+                _log.warning("the policy %s cannot be checked: %s", version.name, error)
+                continue
+            new += await asyncio.to_thread(self.store.file, tenant, version, report.deviations, replaces=not report.cut)
         return new
 
     async def check_jobs(self, tenant: str, jobs: Sequence[str]) -> tuple[list[Filed], bool]:
@@ -146,16 +160,25 @@ class Policies:
         flows, is_whole = await read_flows_around(self._graph, tenant, changed)
         new: list[Filed] = []
         for version in applied:
-            report = await asyncio.to_thread(check_policy, self._parse(version.text), flows, now=_now())
-            found = {deviation.id for deviation in report.deviations}
-            before = await asyncio.to_thread(self.store.open_over, tenant, version.name, changed)
-            is_whole = is_whole and not report.cut and before <= found
-            new += await asyncio.to_thread(self.store.file, tenant, version.name, report.deviations, replaces=False)
+            try:
+                report = await asyncio.to_thread(check_policy, self._parse(version.text), flows, now=_now())
+            except HeadwaterError as error:
+                _log.warning("the policy %s cannot be checked: %s", version.name, error)
+                continue
+            found = {filed_id(version.name, deviation) for deviation in report.deviations}
+            over = await asyncio.to_thread(self.store.open_about, tenant, version.name, changed)
+            lacks = await asyncio.to_thread(self.store.open_about, tenant, version.name, flows.readers.keys() | flows.written.keys())
+            is_whole = is_whole and not report.cut and over <= found
+            new += await asyncio.to_thread(self.store.file, tenant, version, report.deviations, fixed=lacks - found)
         return new, is_whole
 
     async def _is_changed(self, tenant: str, job: str, applied: Sequence[PolicyVersion]) -> bool:
         """Whether flows or descriptions next to a job changed since its last check. Most runs repeat what earlier runs stated."""
         around, _ = await read_flows_around(self._graph, tenant, [job], depth=1)
+        datasets = around.readers.keys() | around.written.keys()
+        for version in applied:  # facts that were missing may be there now, and data may be fresh again
+            if await asyncio.to_thread(self.store.open_about, tenant, version.name, datasets):
+                return True
         state = (around.digest(), tuple((version.name, version.version) for version in applied))
         if self._checked.get((tenant, job)) == state:
             return False

@@ -6,8 +6,9 @@ longer finds them. A fixed deviation that is found again is open again.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -16,6 +17,7 @@ from headwater.backend.tables import Connection, Database, Row, Schema
 from headwater.errors import NotFoundError
 from headwater.graph.model import NodeKind
 from headwater.graph.policies import Deviation, Severity
+from headwater.graph.policies.selector import dataset_of
 
 SCHEMA = Schema(
     "policies",
@@ -29,14 +31,17 @@ SCHEMA = Schema(
             """CREATE TABLE policy_deviation (tenant text NOT NULL, policy text NOT NULL, id text NOT NULL, details text NOT NULL,
                 severity text NOT NULL, opened double precision NOT NULL, seen double precision NOT NULL, fixed double precision,
                 reason text, accepted_by text, accepted_until double precision, PRIMARY KEY (tenant, policy, id))""",
-            # The jobs on the path of each deviation.
-            """CREATE TABLE policy_passage (tenant text NOT NULL, job text NOT NULL, policy text NOT NULL, id text NOT NULL,
-                PRIMARY KEY (tenant, job, policy, id))""",
-            "CREATE INDEX policy_passage_by_deviation ON policy_passage (tenant, policy, id)",
+            # The jobs on the path of each deviation; for a missing fact, the dataset or the job that lacks it.
+            """CREATE TABLE policy_subject (tenant text NOT NULL, subject text NOT NULL, policy text NOT NULL, id text NOT NULL,
+                PRIMARY KEY (tenant, subject, policy, id))""",
+            "CREATE INDEX policy_subject_by_deviation ON policy_subject (tenant, policy, id)",
         ),
     ),
 )
-_COLUMNS = "policy, details, opened, seen, fixed, reason, accepted_by, accepted_until"
+_COLUMNS = "policy, id, details, opened, seen, fixed, reason, accepted_by, accepted_until"
+
+
+_KEPT_SECONDS = 400 * 86_400.0  # for fixed deviations
 
 
 class FiledState(StrEnum):
@@ -60,9 +65,10 @@ class PolicyVersion:
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """A deviation that a check has found. Times are in seconds since 1970."""
+    """A deviation that a check has found. Its id also depends on the policy. Times are in seconds since 1970."""
 
     policy: str
+    id: str
     deviation: Deviation
     state: FiledState
     opened: float
@@ -108,22 +114,18 @@ class PolicyStore:
         """
         if name not in {each.name for each in self.current(tenant)}:
             raise NotFoundError(f"There is no policy {name!r}.", hint="`headwater policy list` names them.")
-        self.add_version(tenant, name, "", author)
-        self.file(tenant, name, (), replaces=True)
+        ended = self.add_version(tenant, name, "", author)
+        self.file(tenant, ended, (), replaces=True)
 
     def tenants(self) -> list[str]:
         return [row[0] for row in self._database.ask("SELECT DISTINCT tenant FROM policy_version ORDER BY tenant")]
 
     def current(self, tenant: str) -> list[PolicyVersion]:
         """Return the current version of each policy, by name."""
-        return [found for name in sorted({each.name for each in self.versions(tenant)}) if (found := self.versions(tenant, name)[0]).text]
-
-    def versions(self, tenant: str, name: str | None = None) -> list[PolicyVersion]:
-        """Return the versions of a policy or of all, the latest first."""
         rows = self._database.ask(
-            "SELECT name, version, document, author, at FROM policy_version WHERE tenant = :tenant"
-            " AND (:name = '' OR name = :name) ORDER BY name, version DESC",
-            tenant=tenant, name=name or "",
+            "SELECT v.name, v.version, v.document, v.author, v.at FROM policy_version v WHERE v.tenant = :tenant AND v.document <> ''"
+            " AND v.version = (SELECT max(w.version) FROM policy_version w WHERE w.tenant = v.tenant AND w.name = v.name) ORDER BY v.name",
+            tenant=tenant,
         )  # fmt: skip
         return [PolicyVersion(str(row[0]), int(row[1]), str(row[2]), str(row[3]), float(row[4])) for row in rows]
 
@@ -139,49 +141,75 @@ class PolicyStore:
                 "UPDATE policy_lock SET number = :number WHERE tenant = :tenant AND number < :number", number=offset, tenant=tenant
             )
 
-    def file(self, tenant: str, policy: str, found: Sequence[Deviation], *, replaces: bool) -> list[Filed]:
-        """File deviations, and return those that are newly open. With `replaces`, all other deviations of the policy are fixed."""
+    def go_back(self, tenant: str, offset: int) -> None:
+        """Let the runs after an offset be checked again."""
         with self._database.transaction() as connection:
             _lock(connection, tenant)
-            now = connection.now()
-            known = {
-                str(row[0]): row[1] is None
-                for row in connection.run(
-                    "SELECT id, fixed FROM policy_deviation WHERE tenant = :tenant AND policy = :policy", tenant=tenant, policy=policy
-                )
-            }
-            new = []
-            for deviation in found:
-                if not known.get(deviation.id, False):
-                    new.append(Filed(policy, deviation, FiledState.OPEN, now, now, None, None, None, None))
-                _put(connection, tenant, policy, deviation, now)
-            if replaces:
-                for gone in known.keys() - {deviation.id for deviation in found}:
-                    connection.run(
-                        "UPDATE policy_deviation SET fixed = coalesce(fixed, :now)"
-                        " WHERE tenant = :tenant AND policy = :policy AND id = :id",
-                        now=now, tenant=tenant, policy=policy, id=gone,
-                    )  # fmt: skip
-        return new
+            connection.run(
+                "UPDATE policy_lock SET number = :number WHERE tenant = :tenant AND number > :number", number=offset, tenant=tenant
+            )
 
-    def deviations(self, tenant: str, policy: str | None = None) -> list[Filed]:
-        """Return the deviations of a policy or of all, the latest first."""
-        rows = self._database.ask(
-            f"SELECT {_COLUMNS} FROM policy_deviation WHERE tenant = :tenant AND (:policy = '' OR policy = :policy)"
-            " ORDER BY opened DESC, policy, id",
-            tenant=tenant, policy=policy or "",
-        )  # fmt: skip
+    def file(
+        self, tenant: str, version: PolicyVersion, found: Sequence[Deviation], *, replaces: bool = False, fixed: Collection[str] = ()
+    ) -> list[Filed]:
+        """File the deviations from a version of a policy, and return those that are newly open.
+
+        With `replaces`, all other deviations of the policy are fixed; else those with the ids `fixed`. If there is a later version of the
+        policy, nothing is filed.
+        """
+        policy = version.name
+        with self._database.transaction() as connection:
+            _lock(connection, tenant)
+            latest = connection.run(
+                "SELECT max(version) FROM policy_version WHERE tenant = :tenant AND name = :policy", tenant=tenant, policy=policy
+            )
+            if latest[0][0] is not None and int(latest[0][0]) != version.version:
+                return []
+            now = connection.now()
+            rows = connection.run(
+                "SELECT id FROM policy_deviation WHERE tenant = :tenant AND policy = :policy AND fixed IS NULL",
+                tenant=tenant,
+                policy=policy,
+            )
+            known, present = {str(row[0]) for row in rows}, {filed_id(policy, deviation) for deviation in found}
+            for deviation in found:
+                _put(connection, tenant, policy, deviation, now)
+            for gone in (known if replaces else known & set(fixed)) - present:
+                connection.run(
+                    "UPDATE policy_deviation SET fixed = :now WHERE tenant = :tenant AND policy = :policy AND id = :id",
+                    now=now, tenant=tenant, policy=policy, id=gone,
+                )  # fmt: skip
+            _drop_old(connection, tenant, now - _KEPT_SECONDS)
+        new = {filed_id(policy, deviation): deviation for deviation in found}
+        return [
+            Filed(policy, identifier, deviation, FiledState.OPEN, now, now, None, None, None, None)
+            for identifier, deviation in new.items()
+            if identifier not in known
+        ]
+
+    def deviations(
+        self, tenant: str, policy: str | None = None, states: Collection[str] = tuple(FiledState), most: int = 1_000_000
+    ) -> list[Filed]:
+        """Return deviations of a policy or of all policies in some states, the latest first."""
         now = self._database.clock()
+        wanted = {FiledState(state) for state in states}
+        rows = self._database.ask(
+            f"SELECT {_COLUMNS} FROM policy_deviation WHERE tenant = :tenant AND (:policy = '' OR policy = :policy) AND ("
+            " (:fixed = 1 AND fixed IS NOT NULL) OR (:accepted = 1 AND fixed IS NULL AND accepted_until > :now)"
+            " OR (:open = 1 AND fixed IS NULL AND (accepted_until IS NULL OR accepted_until <= :now)))"
+            " ORDER BY opened DESC, policy, id LIMIT :most",
+            tenant=tenant, policy=policy or "", now=now, most=most, **{state.value: int(state in wanted) for state in FiledState},
+        )  # fmt: skip
         return [_filed(row, now) for row in rows]
 
-    def open_over(self, tenant: str, policy: str, jobs: Sequence[str]) -> set[str]:
-        """Return the ids of the deviations that are not fixed, and whose path leads over one of some jobs."""
+    def open_about(self, tenant: str, policy: str, subjects: Iterable[str]) -> set[str]:
+        """Return the ids of deviations that are not fixed, and whose path leads over one of some jobs, or that lack a fact there."""
         found: set[str] = set()
-        for job in jobs:
+        for subject in subjects:
             rows = self._database.ask(
-                "SELECT p.id FROM policy_passage p JOIN policy_deviation d ON d.tenant = p.tenant AND d.policy = p.policy AND d.id = p.id"
-                " WHERE p.tenant = :tenant AND p.policy = :policy AND p.job = :job AND d.fixed IS NULL",
-                tenant=tenant, policy=policy, job=job,
+                "SELECT s.id FROM policy_subject s JOIN policy_deviation d ON d.tenant = s.tenant AND d.policy = s.policy AND d.id = s.id"
+                " WHERE s.tenant = :tenant AND s.policy = :policy AND s.subject = :subject AND d.fixed IS NULL",
+                tenant=tenant, policy=policy, subject=subject,
             )  # fmt: skip
             found.update(str(row[0]) for row in rows)
         return found
@@ -205,6 +233,10 @@ class PolicyStore:
         return _filed(rows[0], now)
 
 
+def filed_id(policy: str, deviation: Deviation) -> str:
+    return hashlib.sha256(f"{policy}\0{deviation.id}".encode()).hexdigest()[:16]
+
+
 def _lock(connection: Connection, tenant: str) -> None:
     """Take the lock of a tenant, so that its writers run one after the other."""
     connection.run("INSERT INTO policy_lock VALUES (:tenant, 0) ON CONFLICT (tenant) DO NOTHING", tenant=tenant)
@@ -225,18 +257,33 @@ def _put(connection: Connection, tenant: str, policy: str, deviation: Deviation,
         " reason = CASE WHEN policy_deviation.fixed IS NULL THEN policy_deviation.reason END,"
         " accepted_by = CASE WHEN policy_deviation.fixed IS NULL THEN policy_deviation.accepted_by END,"
         " accepted_until = CASE WHEN policy_deviation.fixed IS NULL THEN policy_deviation.accepted_until END, fixed = NULL",
-        tenant=tenant, policy=policy, id=deviation.id, details=json.dumps(details), severity=deviation.severity.value, now=now,
+        tenant=tenant, policy=policy, id=filed_id(policy, deviation), details=json.dumps(details),
+        severity=deviation.severity.value, now=now,
     )  # fmt: skip
-    key = {"tenant": tenant, "policy": policy, "id": deviation.id}
-    connection.run("DELETE FROM policy_passage WHERE tenant = :tenant AND policy = :policy AND id = :id", **key)
-    for job in {each for each in deviation.path if each.startswith(f"{NodeKind.JOB}:")}:
-        connection.run("INSERT INTO policy_passage VALUES (:tenant, :job, :policy, :id)", job=job, **key)
+    key = {"tenant": tenant, "policy": policy, "id": filed_id(policy, deviation)}
+    connection.run("DELETE FROM policy_subject WHERE tenant = :tenant AND policy = :policy AND id = :id", **key)
+    subjects = (
+        {each for each in deviation.path if each.startswith(f"{NodeKind.JOB}:")} if deviation.source else {dataset_of(deviation.target)}
+    )
+    for subject in subjects:
+        connection.run("INSERT INTO policy_subject VALUES (:tenant, :subject, :policy, :id)", subject=subject, **key)
+
+
+def _drop_old(connection: Connection, tenant: str, limit: float) -> None:
+    """Remove deviations that were fixed before a time."""
+    old = "tenant = :tenant AND fixed < :limit"
+    connection.run(
+        "DELETE FROM policy_subject WHERE tenant = :tenant AND EXISTS (SELECT 1 FROM policy_deviation d WHERE d.tenant = :tenant"
+        " AND d.policy = policy_subject.policy AND d.id = policy_subject.id AND d.fixed < :limit)",
+        tenant=tenant, limit=limit,
+    )  # fmt: skip
+    connection.run(f"DELETE FROM policy_deviation WHERE {old}", tenant=tenant, limit=limit)
 
 
 def _filed(row: Row, now: float) -> Filed:
-    policy, text, opened, seen, fixed, reason, accepted_by, accepted_until = row
+    policy, identifier, text, opened, seen, fixed, reason, accepted_by, accepted_until = row
     stated: dict[str, Any] = json.loads(text)
     deviation = Deviation(**{**stated, "severity": Severity(stated["severity"]), "path": tuple(stated["path"])})
     is_accepted = accepted_until is not None and accepted_until > now
     state = FiledState.FIXED if fixed is not None else FiledState.ACCEPTED if is_accepted else FiledState.OPEN
-    return Filed(policy, deviation, state, opened, seen, fixed, reason, accepted_by, accepted_until)
+    return Filed(policy, identifier, deviation, state, opened, seen, fixed, reason, accepted_by, accepted_until)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from headwater.errors import UnsupportedError
 from headwater.graph.policies.deviation import Deviation
 from headwater.graph.policies.flow_graph import FlowGraph
 from headwater.graph.policies.policy import Policy
@@ -26,8 +29,13 @@ class Report:
     cut: Sequence[str]
 
 
-def check_policy(policy: Policy, graph: FlowGraph, *, now: str) -> Report:
-    """Return all deviations of a graph, rule by rule. `now` is the present time in ISO 8601, for ages."""
+def check_policy(policy: Policy, graph: FlowGraph, *, now: str, seconds: float = math.inf) -> Report:
+    """Return all deviations of a graph, rule by rule. `now` is the present time in ISO 8601, for ages.
+
+    Raises:
+        UnsupportedError: the check takes longer than `seconds`.
+    """
+    deadline = time.monotonic() + seconds
     scene = Scene(graph, policy.matcher, now)
     fitting = 0
     for mask in scene.masks.values():
@@ -36,6 +44,8 @@ def check_policy(policy: Policy, graph: FlowGraph, *, now: str) -> Report:
     idle: list[tuple[str, str]] = []
     cut: list[str] = []
     for heading, rule in policy.rules:
+        if time.monotonic() > deadline:
+            raise UnsupportedError(f"The check takes longer than {seconds:.0f} seconds.", hint="Check fewer rules at once.")
         groups = [policy.matcher.bits(group) for group in rule.groups]
         idle += [(heading.name, str(each)) for group in rule.groups for each in group if not policy.matcher.bits((each,)) & fitting]
         if not all(bits & fitting for bits in groups[:2]):  # nothing to check: no node is a source, or none is a target

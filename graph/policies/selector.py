@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from re import Pattern
 from typing import Any
 
 from headwater.errors import InvalidInputError
 from headwater.graph.model import Node, NodeKind, bare_name, kind_of, node_id, parse_id
 from headwater.graph.model.descriptions import descriptions_of
-from headwater.graph.views.patterns import like
+from headwater.graph.views.patterns import expression_of
 
 PARTS = ("dataset", "column", "job", "namespace", "within", "tag", "owner", "term")
 _DESCRIBED = ("tag", "owner", "term")
@@ -30,6 +31,10 @@ class Selector:
     """
 
     parts: Mapping[str, tuple[str, ...]]
+    _expressions: Mapping[str, Pattern[str]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_expressions", {part: expression_of(patterns) for part, patterns in self.parts.items()})
 
     @classmethod
     def parse(cls, stated: Any, place: str) -> Selector:
@@ -46,7 +51,7 @@ class Selector:
             raise InvalidInputError(f"A selector has no part {unknown[0]!r}.", field=place, hint=f"The parts are {', '.join(PARTS)}.")
         if "job" in stated and {"dataset", "column"} & set(stated):
             raise InvalidInputError("A selector names jobs, or datasets and columns, but not both.", field=place, hint="Write two rules.")
-        return cls({part: _patterns(value, f"{place}.{part}") for part, value in stated.items()})
+        return cls({part: read_patterns(value, f"{place}.{part}") for part, value in stated.items()})
 
     @property
     def kinds(self) -> frozenset[NodeKind]:
@@ -64,23 +69,23 @@ class Selector:
         if kind_of(identifier) not in self.kinds:
             return False
         names = _names(identifier)
-        return all(part not in names or like(patterns, names[part]) for part, patterns in self.parts.items())
+        return all(part not in names or expression.match(names[part]) for part, expression in self._expressions.items())
 
     def fits_described(self, described: Described) -> bool:
         """Whether the descriptions of a node fit. Described are tags, owners and terms."""
         values = dict(zip(_DESCRIBED, described, strict=True))
-        return all(any(like(self.parts[part], value) for value in values[part]) for part in _DESCRIBED if part in self.parts)
+        return all(any(map(self._expressions[part].match, values[part])) for part in _DESCRIBED if part in self.parts)
 
     def fits_containers(self, containers: Sequence[str]) -> bool:
         """Whether one of the containers of a node fits, by id or by name."""
-        patterns = self.parts.get("within")
-        return patterns is None or any(like(patterns, each) or like(patterns, bare_name(each)) for each in containers)
+        expression = self._expressions.get("within")
+        return expression is None or any(expression.match(each) or expression.match(bare_name(each)) for each in containers)
 
     def __str__(self) -> str:
         return ", ".join(f"{part} {' or '.join(patterns)}" for part, patterns in self.parts.items())
 
 
-def _patterns(value: Any, place: str) -> tuple[str, ...]:
+def read_patterns(value: Any, place: str) -> tuple[str, ...]:
     patterns = value if isinstance(value, list) else [value]
     if not patterns or len(patterns) > _MOST_PATTERNS or not all(isinstance(each, str) for each in patterns):
         raise InvalidInputError(f"Write a pattern, or a list of 1 to {_MOST_PATTERNS} patterns.", field=place)

@@ -33,9 +33,12 @@ def all_like(values: tuple[str, ...], names: Sequence[str]) -> list[bool]:
     return found
 
 
-@lru_cache(maxsize=256)
-def _pattern(values: tuple[str, ...]) -> re.Pattern[str]:
+def expression_of(values: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the regular expression of some patterns, to be matched from the beginning."""
     return re.compile("|".join(translate(value) for value in values), re.IGNORECASE)
+
+
+_pattern = lru_cache(maxsize=256)(expression_of)
 
 
 @lru_cache(maxsize=256)

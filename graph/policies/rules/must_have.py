@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from re import Pattern
 from typing import Any
 
 from headwater.errors import InvalidInputError
@@ -15,7 +16,8 @@ from headwater.graph.policies.deviation import Deviation
 from headwater.graph.policies.matcher import Selectors
 from headwater.graph.policies.rules.rule import Heading, read_parts, read_selectors, shown
 from headwater.graph.policies.scene import Scene
-from headwater.graph.views.patterns import like
+from headwater.graph.policies.selector import read_patterns
+from headwater.graph.views.patterns import expression_of
 
 _PARTS = ("owner", "tag", "term", "description", "check", "freshness")
 _DURATION = re.compile(r"([1-9][0-9]{0,5})\s*(m|h|d)")
@@ -30,6 +32,7 @@ class RequiredFacts:
     patterns: dict[str, tuple[str, ...]]
     age: timedelta | None
     stated_age: str
+    expressions: Mapping[str, Pattern[str]]
 
     @property
     def groups(self) -> Sequence[Selectors]:
@@ -40,7 +43,7 @@ class RequiredFacts:
             node = scene.graph.nodes[identifier]
             facts = self._facts(node, scene)
             for part, patterns in self.patterns.items():
-                if not any(like(patterns, value) for value in facts[part]):
+                if not any(map(self.expressions[part].match, facts[part])):
                     wanted = "" if patterns == ("*",) else f" {' or '.join(patterns)}"
                     yield heading.deviation(identifier, f"The {shown(identifier)} has no {part}{wanted}.")
             if self.age is not None and node.kind is NodeKind.DATASET and _age(identifier, scene) > self.age:
@@ -66,15 +69,9 @@ def parse(stated: Any, place: str) -> RequiredFacts:
     if not wanted:
         raise InvalidInputError("The rule demands nothing.", field=place, hint=f"Write at least one of {', '.join(_PARTS)}.")
     age = wanted.pop("freshness", None)
-    patterns = {part: _patterns(value, f"{place}.{part}") for part, value in wanted.items()}
-    return RequiredFacts(read_selectors(parts["of"], f"{place}.of"), patterns, _duration(age, f"{place}.freshness"), str(age))
-
-
-def _patterns(value: Any, place: str) -> tuple[str, ...]:
-    found = ("*",) if value is True else tuple(value) if isinstance(value, list) else (value,)
-    if not found or not all(isinstance(each, str) and 0 < len(each) <= 500 for each in found):
-        raise InvalidInputError("Write true, a pattern, or a list of patterns.", field=place)
-    return found
+    patterns = {part: ("*",) if value is True else read_patterns(value, f"{place}.{part}") for part, value in wanted.items()}
+    expressions = {part: expression_of(each) for part, each in patterns.items()}
+    return RequiredFacts(read_selectors(parts["of"], f"{place}.of"), patterns, _duration(age, f"{place}.freshness"), str(age), expressions)
 
 
 def _duration(value: Any, place: str) -> timedelta | None:

@@ -14,6 +14,7 @@ from headwater.graph.policies.scene import Scene
 from headwater.graph.policies.selector import Selector
 from headwater.graph.views.fields import Way
 
+_MOST_SELECTORS = 50
 _WAYS = {way.name.lower(): way for way in Way}
 
 
@@ -59,7 +60,7 @@ def read_parts(stated: Any, place: str, *, needs: Sequence[str], accepts: Sequen
 
 def read_selectors(stated: Any, place: str) -> Selectors:
     """Return the selectors of a part: one, or a list of alternatives."""
-    if isinstance(stated, list) and stated:
+    if isinstance(stated, list) and 0 < len(stated) <= _MOST_SELECTORS:
         return tuple(Selector.parse(each, f"{place}[{number}]") for number, each in enumerate(stated))
     return (Selector.parse(stated, place),)
 

@@ -12,15 +12,22 @@ import pytest
 from headwater.backend.home.settings import load_settings
 from headwater.backend.policies.follower import PolicyFollower
 from headwater.backend.policies.service import Policies
-from headwater.backend.policies.store import SCHEMA, FiledState, PolicyStore
+from headwater.backend.policies.store import SCHEMA, FiledState, PolicyStore, PolicyVersion, filed_id
 from headwater.backend.tables import SqliteDatabase
 from headwater.backend.workspace import Workspace
 from headwater.errors import InvalidInputError, NotFoundError
 from headwater.graph.policies import Deviation, Severity
-from tests.backend.events import run_event
+from tests.backend.events import facet, run_event
 
 TENANT = "default"
 NO_LEAK = "policy: lake\nrules:\n- name: no-leak\n  must_not_flow: {from: '*raw*', to: {namespace: 's3://lake', dataset: 'public/*'}}\n"
+
+
+P, Q = PolicyVersion("p", 1, "rules", "ann", 0.0), PolicyVersion("q", 1, "rules", "ann", 0.0)
+
+
+def _id(deviation: Deviation, policy: str = "p") -> str:
+    return filed_id(policy, deviation)
 
 
 class Clock:
@@ -50,35 +57,35 @@ def _deviation(name: str) -> Deviation:
 
 def test_a_deviation_is_open_then_accepted_then_open_again_and_fixed(store: PolicyStore, clock: Clock) -> None:
     one, other = _deviation("a"), _deviation("b")
-    assert {each.deviation.id for each in store.file(TENANT, "p", [one, other], replaces=True)} == {one.id, other.id}
-    assert store.file(TENANT, "p", [one, other], replaces=True) == []
-    store.accept(TENANT, one.id, "agreed", "ann", until=2_000.0)
-    assert _states(store) == {one.id: FiledState.ACCEPTED, other.id: FiledState.OPEN}
+    assert {each.id for each in store.file(TENANT, P, [one, other], replaces=True)} == {_id(one), _id(other)}
+    assert store.file(TENANT, P, [one, other], replaces=True) == []
+    store.accept(TENANT, _id(one), "agreed", "ann", until=2_000.0)
+    assert _states(store) == {_id(one): FiledState.ACCEPTED, _id(other): FiledState.OPEN}
     clock.now = 2_001.0
-    assert _states(store) == {one.id: FiledState.OPEN, other.id: FiledState.OPEN}
-    assert store.file(TENANT, "p", [one], replaces=True) == []
-    assert _states(store) == {one.id: FiledState.OPEN, other.id: FiledState.FIXED}
+    assert _states(store) == {_id(one): FiledState.OPEN, _id(other): FiledState.OPEN}
+    assert store.file(TENANT, P, [one], replaces=True) == []
+    assert _states(store) == {_id(one): FiledState.OPEN, _id(other): FiledState.FIXED}
     with pytest.raises(NotFoundError):
-        store.accept(TENANT, other.id, "late", "ann", until=3_000.0)
+        store.accept(TENANT, _id(other), "late", "ann", until=3_000.0)
 
 
 def test_an_accepted_deviation_that_was_fixed_is_open_when_it_comes_back(store: PolicyStore) -> None:
     one = _deviation("a")
-    store.file(TENANT, "p", [one], replaces=True)
-    store.accept(TENANT, one.id, "agreed", "ann", until=2_000.0)
-    store.file(TENANT, "p", [], replaces=True)
-    assert [each.deviation for each in store.file(TENANT, "p", [one], replaces=False)] == [one]
-    assert _states(store) == {one.id: FiledState.OPEN}
+    store.file(TENANT, P, [one], replaces=True)
+    store.accept(TENANT, _id(one), "agreed", "ann", until=2_000.0)
+    store.file(TENANT, P, [], replaces=True)
+    assert [each.deviation for each in store.file(TENANT, P, [one], replaces=False)] == [one]
+    assert _states(store) == {_id(one): FiledState.OPEN}
 
 
 def test_tenants_and_policies_are_apart(store: PolicyStore) -> None:
-    store.file(TENANT, "p", [_deviation("a")], replaces=True)
-    store.file(TENANT, "q", [_deviation("b")], replaces=True)
-    store.file("other", "p", [], replaces=True)
+    store.file(TENANT, P, [_deviation("a")], replaces=True)
+    store.file(TENANT, Q, [_deviation("b")], replaces=True)
+    store.file("other", P, [], replaces=True)
     assert len(_states(store)) == 2
     assert store.deviations("other") == []
-    assert store.open_over(TENANT, "p", ["job:n:j"]) == {_deviation("a").id}
-    assert store.open_over(TENANT, "p", ["job:n:other"]) == set()
+    assert store.open_about(TENANT, "p", ["job:n:j"]) == {_id(_deviation("a"))}
+    assert store.open_about(TENANT, "p", ["job:n:other"]) == set()
 
 
 def test_a_version_is_added_only_for_a_new_text(store: PolicyStore) -> None:
@@ -92,7 +99,7 @@ def test_a_version_is_added_only_for_a_new_text(store: PolicyStore) -> None:
 
 
 def _states(store: PolicyStore) -> dict[str, FiledState]:
-    return {each.deviation.id: each.state for each in store.deviations(TENANT)}
+    return {each.id: each.state for each in store.deviations(TENANT)}
 
 
 class Here:
@@ -166,3 +173,43 @@ async def test_a_check_stores_nothing(here: Here) -> None:
     await here.project(1, "copy", "raw/people", "public/report")
     assert len((await here.policies.check(TENANT, NO_LEAK)).deviations) == 1
     assert not here.workspace.settings.folder.policies.exists()
+
+
+async def test_a_fact_that_was_missing_is_fixed_by_the_next_run(here: Here) -> None:
+    text = "policy: p\nrules:\n- name: owned\n  must_have: {of: 'clean/*', owner: true}\n"
+    await here.policies.apply(TENANT, text, "ann")
+    assert await here.run(1, "clean", "raw/people", "clean/people") == ["The dataset clean/people has no owner."]
+    event = run_event(2, job={"namespace": "jobs", "name": "clean"}, inputs=[_dataset("raw/people")], outputs=[_dataset("clean/people")])
+    event["outputs"][0]["facets"] = {"ownership": facet(owners=[{"name": "ann"}])}
+    await here.workspace.events.submit(TENANT, json.dumps(event).encode()).durable()
+    await here.workspace.settle()
+    assert await here.follower.step(TENANT) == []
+    assert [each.state for each in await here.policies.deviations(TENANT)] == [FiledState.FIXED]
+
+
+async def test_the_flows_of_a_job_event_are_checked(here: Here) -> None:
+    await here.policies.apply(TENANT, NO_LEAK, "ann")
+    event = run_event(1, job={"namespace": "jobs", "name": "copy"}, inputs=[_dataset("raw/people")], outputs=[_dataset("public/report")])
+    del event["run"], event["eventType"]
+    event["schemaURL"] = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/JobEvent"
+    await here.workspace.events.submit(TENANT, json.dumps(event).encode()).durable()
+    await here.workspace.settle()
+    assert len(await here.follower.step(TENANT)) == 1
+
+
+async def test_a_check_of_an_earlier_version_files_nothing(here: Here) -> None:
+    await here.run(1, "copy", "raw/people", "public/report")
+    earlier, report = await here.policies.apply(TENANT, NO_LEAK, "ann")
+    await here.policies.remove(TENANT, "lake", "ann")
+    assert here.policies.store.file(TENANT, earlier, report.deviations) == []
+    assert [each.state for each in await here.policies.deviations(TENANT)] == [FiledState.FIXED]
+
+
+def test_one_flow_may_deviate_from_two_policies(store: PolicyStore) -> None:
+    one = _deviation("a")
+    store.file(TENANT, P, [one])
+    store.file(TENANT, Q, [one])
+    store.accept(TENANT, _id(one, "q"), "agreed", "ann", until=2_000.0)
+    assert _states(store) == {_id(one, "p"): FiledState.OPEN, _id(one, "q"): FiledState.ACCEPTED}
+    assert [each.policy for each in store.deviations(TENANT, states=[FiledState.ACCEPTED])] == ["q"]
+    assert len(store.deviations(TENANT, most=1)) == 1
