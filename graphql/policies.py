@@ -146,7 +146,7 @@ class PolicyMutation:
         costly=True,
     )
     async def apply_policy(self, info: Info, text: str, allow_unknown: bool = False) -> AppliedPolicy:
-        async with info.context.audited("policy.apply", changes=True):
+        async with info.context.audited("policy.apply", _service(info).name_of(text), changes=True):
             made, report = await _service(info).apply(info.context.tenant, text, allows_unknown=allow_unknown)
         return AppliedPolicy(policy=Policy.of(made), report=PolicyReport.of(report))
 

@@ -15,6 +15,7 @@ from headwater.backend.policies.store import SCHEMA, Filed, FiledState, PolicySt
 from headwater.backend.tables import open_database
 from headwater.backend.workflows.yaml_reader import parse_document
 from headwater.errors import HeadwaterError, InvalidInputError
+from headwater.graph.model.stated_texts import find_fault
 from headwater.graph.policies import Policy, Report, check_policy, infer_policy, parse_policy, read_flow_graph
 from headwater.graph.policies.flow_graph import read_flows_around
 from headwater.graph.stores import GraphStore
@@ -60,6 +61,10 @@ class Policies:
         if self._opened is None:
             self._opened = PolicyStore(open_database(SCHEMA, self._settings, self._settings.folder.policies))
         return self._opened
+
+    def name_of(self, text: str) -> str:
+        """Return the name in the text of a policy. Raises as `check`."""
+        return self._parse(text).name
 
     async def check(self, tenant: str, text: str, *, with_past: bool = False) -> Report:
         """Check the whole graph against the text of a policy. Nothing is stored. `with_past` includes flows that were given up.
@@ -122,8 +127,8 @@ class Policies:
             InvalidInputError: the reason or the number of days is not usable.
             NotFoundError: there is no such open deviation.
         """
-        if not reason.strip() or len(reason) > _LONGEST_REASON:
-            raise InvalidInputError("A reason is missing.", field="reason", hint=f"Write 1 to {_LONGEST_REASON:,} letters.")
+        if (fault := find_fault(reason, _LONGEST_REASON, lines=True)) is not None:
+            raise InvalidInputError(f"The reason is no text: {fault}.", field="reason", hint=f"Write 1 to {_LONGEST_REASON:,} letters.")
         if not math.isfinite(days) or not 0 < days <= _MOST_DAYS:
             raise InvalidInputError(f"{days} is no number of days.", field="days", hint=f"Write more than 0 and at most {_MOST_DAYS:,}.")
         return await asyncio.to_thread(lambda: self.store.accept(tenant, identifier, reason, by, time.time() + days * _DAY))
@@ -200,6 +205,7 @@ class CallersPolicies:
     def __init__(self, policies: Policies, caller: str) -> None:
         self._policies, self._caller = policies, caller
         self.check, self.infer, self.current, self.deviations = policies.check, policies.infer, policies.current, policies.deviations
+        self.name_of = policies.name_of
 
     async def apply(self, tenant: str, text: str, *, allows_unknown: bool = False) -> tuple[PolicyVersion, Report]:
         return await self._policies.apply(tenant, text, self._caller, allows_unknown=allows_unknown)

@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, bare_name
+from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, bare_name, node_id, parse_id
 from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.policies.selector import dataset_of, described_of
 from headwater.graph.stores.protocol import Direction, GraphStore
+from headwater.graph.stores.write_times import UNDONE_AT, WRITTEN_AT, with_ends
 from headwater.graph.views.fields import Way, operations_of
-from headwater.graph.views.times import Flow, is_current, latest_statements, time_of
+from headwater.graph.views.times import Flow, Side, is_current, latest_statements, run_of, time_of
 
 _NOW = "~"  # later than every time of a statement
 _NODES = {f"{kind}": kind for kind in (NodeKind.DATASET, NodeKind.JOB, NodeKind.COLUMN)}
 _CONTAINERS = {NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.DATA, NodeKind.ACTOR}
+_RUN, _VERSION = f"{NodeKind.RUN}:", f"{NodeKind.VERSION}:"
+_UNFINISHED = ("START", "RUNNING", "FAIL", "ABORT")
+_VERSIONS = 20  # the last versions of a dataset, of which some may be of failed runs
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
 FAR = 10_000  # hops, more than any path has
 MOST_NODES = 20_000
@@ -75,10 +80,9 @@ class FlowGraph:
         users, dataset = self.users.get(column, {}), dataset_of(column)
         yield from (Step(job, None, since) for job, since in users.items())
         for job, since in self.readers.get(dataset, {}).items():
-            if job in users or (job, dataset) not in self.known_users:
-                if job not in users:
-                    yield Step(job, None, since, certain=False)
-                yield from self._unexplained(job, since, certain=False)
+            if job not in users and (job, dataset) not in self.known_users:
+                yield Step(job, None, since, certain=False)
+            yield from self._unexplained(job, since, certain=False)
 
     def _unexplained(self, job: str, since: str, *, certain: bool) -> Iterator[Step]:
         for output, written in self.outputs.get(job, {}).items():
@@ -114,6 +118,8 @@ async def read_flow_graph(graph: GraphStore, tenant: str, *, with_past: bool = F
     builder = FlowGraphBuilder(with_past=with_past)
     async for portion in graph.dump(tenant):
         for identifier, name, properties, _ in portion.nodes:
+            if identifier.startswith((_RUN, _VERSION)):
+                builder.add_history(identifier, json.loads(properties or "{}"))
             if (kind := _NODES.get(identifier.partition(":")[0])) is not None:
                 builder.add_node(Node(identifier, kind, name, json.loads(properties or "{}")))
         for src, dst, kind_name, properties, _, first, last in portion.edges:
@@ -143,6 +149,12 @@ async def read_flows_around(
         builder.add_node(node)
     for edge in {(edge.src, edge.dst, edge.kind): edge for edge in edges}.values():
         builder.add_edge(edge)
+    runs = {f"{_RUN}{run_of(stated)}" for edge in edges for stated in (edge.first, edge.last) if run_of(stated)}
+    for run in await graph.get(tenant, sorted(runs)):
+        builder.add_history(run.id, run.properties)
+    versions = await graph.latest_at(tenant, [(dataset, None) for dataset in datasets], NodeKind.VERSION, first=_VERSIONS)
+    for version in await with_ends(graph, tenant, [each for found in versions.values() for each in found]):
+        builder.add_history(version.id, version.properties)
     for child, above in (await graph.ancestors(tenant, [*datasets, *actors])).items():
         for container in above:
             builder.add_edge(Edge(container.id, child, EdgeKind.CONTAINS))
@@ -158,9 +170,19 @@ class FlowGraphBuilder:
         self._flows: list[Flow] = []
         self._accesses: list[Flow] = []
         self._derivations: list[Edge] = []
+        self._unfinished: set[str] = set()  # runs that failed, were aborted, or have not ended
 
     def add_node(self, node: Node) -> None:
         self._made.nodes[node.id] = node
+
+    def add_history(self, identifier: str, properties: Mapping[str, Any]) -> None:
+        """Add a run or a version. Runs that did not complete end no flow, and write no version."""
+        if identifier.startswith(_RUN):
+            if properties.get("state") in _UNFINISHED:
+                self._unfinished.add(identifier.removeprefix(_RUN))
+        elif isinstance(at := properties.get(WRITTEN_AT), str) and UNDONE_AT not in properties:
+            dataset = node_id(NodeKind.DATASET, *parse_id(identifier)[1][:2])
+            self._made.written[dataset] = max(self._made.written.get(dataset, ""), at)
 
     def add_edge(self, edge: Edge) -> None:
         src, dst = (end.partition(":")[0] for end in (edge.src, edge.dst))
@@ -185,15 +207,17 @@ class FlowGraphBuilder:
                 made.readers.setdefault(flow.src, {})[flow.dst] = since
             else:
                 made.outputs.setdefault(flow.src, {})[flow.dst] = since
-                made.written[flow.dst] = max(made.written.get(flow.dst, ""), time_of(flow.last))
         current = {(flow.src, flow.dst): time_of(flow.first) for flow in self._current(self._accesses)}
+        stated, explained = self._latest(self._flows), self._latest(self._accesses)
+        # Jobs whose last run stated datasets without columns: what it did with columns is not known.
+        silent = {job for (job, leaves), last in stated.items() if leaves and run_of(explained.get((job, True), last)) != run_of(last)}
         given_up |= {(flow.src, flow.dst) for flow in self._accesses} - current.keys()
         for (src, dst), since in current.items():
             if dst.startswith(f"{NodeKind.JOB}:") and (dataset_of(src), dst) not in given_up:
                 made.users.setdefault(src, {})[dst] = since
                 made.known_users.add((dst, dataset_of(src)))
         for edge in self._derivations:
-            self._derive(edge, given_up)
+            self._derive(edge, given_up, silent)
         ends = {end for flow in [*self._flows, *self._accesses] for end in (flow.src, flow.dst)}
         ends.update(end for edge in self._derivations for end in (edge.src, edge.dst))
         for identifier in ends:
@@ -207,10 +231,20 @@ class FlowGraphBuilder:
     def _current(self, flows: list[Flow]) -> list[Flow]:
         if self._with_past:
             return flows
-        latest = latest_statements(flows, _NOW)
+        latest = self._latest(flows)
         return [flow for flow in flows if not flow.first or is_current(flow, _NOW, latest)]
 
-    def _derive(self, edge: Edge, given_up: set[tuple[str, str]]) -> None:
+    def _latest(self, flows: list[Flow]) -> dict[Side, str]:
+        """Return the last statement of a completed run for each side of each job."""
+        completed = [
+            Flow(flow.src, flow.dst, flow.kind, stated, stated)
+            for flow in flows
+            for stated in (flow.first, flow.last)
+            if stated and run_of(stated) not in self._unfinished
+        ]
+        return latest_statements(completed, _NOW)
+
+    def _derive(self, edge: Edge, given_up: set[tuple[str, str]], silent: set[str]) -> None:
         ways: dict[str | None, Way] = {}
         for operation in operations_of(edge):
             way = Way.INDIRECT if operation.type == "INDIRECT" else Way.MASKED if operation.masking else Way.DIRECT
@@ -219,7 +253,7 @@ class FlowGraphBuilder:
             if job is not None and not given_up.isdisjoint(_accesses(edge, job)):
                 continue
             self._made.derived.setdefault(edge.src, []).append(Step(job, edge.dst, time_of(edge.first), way))
-            if job is not None:
+            if job is not None and job not in silent:
                 self._made.explained.add((job, dataset_of(edge.dst)))
 
 

@@ -76,8 +76,8 @@ class Scene:
     def trails(self, source: str, targets: Selectors, *, ways: Way, through: Selectors = ()) -> Iterator[tuple[str, Trail]]:
         """Yield each node that data of a source reaches and that fits `targets`, or its dataset does.
 
-        Each comes with the best trail: a certain one first, then the shortest. A dataset passes all of its columns on. Nodes that fit
-        `through` are not entered.
+        Each comes with the best trail: a certain one first, then the shortest. A dataset passes all of its columns on. No trail
+        passes a node between its ends that fits `through`.
         """
         wanted, ahead = self.matcher.bits(targets), self.ahead()
         settled: set[str] = set()
@@ -91,11 +91,11 @@ class Scene:
             if node != source:
                 if self._own(node) & wanted:
                     yield node, Trail(path, since, not is_unsure)
-                if kind_of(node) is NodeKind.JOB:
-                    continue
+                if kind_of(node) is NodeKind.JOB or (node not in self.graph.columns.get(source, ()) and self._passes(through, node)):
+                    continue  # the end of a path: what comes later passed through it
             for nodes, step in self._next(node, ways, is_source=node == source):
                 end = nodes[-1]
-                if (self._own(end) | ahead[end]) & wanted and not any(self._passes(through, each) for each in nodes):
+                if (self._own(end) | ahead[end]) & wanted and not any(self._passes(through, each) for each in nodes[:-1]):
                     heapq.heappush(heap, (is_unsure or not step.certain, hops + len(nodes), (*path, *nodes), max(since, step.since)))
 
     def _own(self, identifier: str) -> int:

@@ -48,12 +48,14 @@ class AllowedFlow:
         if scene.match(self.sources, node) is not None or (step.job is not None and scene.fits(self.sources, step.job)):
             return
         source = node if kind_of(target) is NodeKind.COLUMN else dataset_of(node)
-        may = "flows" if step.certain else "may flow"
+        may_be_column = kind_of(node) is NodeKind.DATASET and any(selector.kinds == {NodeKind.COLUMN} for selector in self.sources)
+        is_certain = step.certain and not may_be_column
+        may = "flows" if is_certain else "may flow"
         message = (
             f"Data of the {shown(source)} {may} to the {shown(target)}, which may only get data from {' or '.join(map(str, self.sources))}."
         )
         path = [each for each in (node, step.job, step.node) if each is not None]
-        yield heading.deviation(target, message, source=source, path=path, since=step.since, certain=step.certain)
+        yield heading.deviation(target, message, source=source, path=path, since=step.since, certain=is_certain)
 
 
 def parse(stated: Any, place: str) -> AllowedFlow:

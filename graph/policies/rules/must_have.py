@@ -70,8 +70,11 @@ def parse(stated: Any, place: str) -> RequiredFacts:
         raise InvalidInputError("The rule demands nothing.", field=place, hint=f"Write at least one of {', '.join(_PARTS)}.")
     age = wanted.pop("freshness", None)
     patterns = {part: ("*",) if value is True else read_patterns(value, f"{place}.{part}") for part, value in wanted.items()}
+    of = read_selectors(parts["of"], f"{place}.of")
+    if age is not None and not all(NodeKind.DATASET in selector.kinds for selector in of):
+        raise InvalidInputError("Only datasets can be fresh.", field=f"{place}.freshness", hint="Select datasets in `of`.")
     expressions = {part: expression_of(each) for part, each in patterns.items()}
-    return RequiredFacts(read_selectors(parts["of"], f"{place}.of"), patterns, _duration(age, f"{place}.freshness"), str(age), expressions)
+    return RequiredFacts(of, patterns, _duration(age, f"{place}.freshness"), str(age), expressions)
 
 
 def _duration(value: Any, place: str) -> timedelta | None:

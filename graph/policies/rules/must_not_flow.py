@@ -28,8 +28,6 @@ class ForbiddenFlow:
 
     def deviations(self, heading: Heading, scene: Scene) -> Iterator[Deviation]:
         for source in scene.find(self.sources):
-            if self.through and scene.match(self.through, source) is not None:
-                continue
             yield from self._from(source, heading, scene)
 
     def _from(self, source: str, heading: Heading, scene: Scene) -> Iterator[Deviation]:

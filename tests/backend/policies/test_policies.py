@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +164,9 @@ async def test_a_policy_with_an_unknown_name_is_refused_and_not_stored(here: Her
     assert (version.version, version.author) == (1, "ann")
 
 
-@pytest.mark.parametrize(("reason", "days"), [("", 1), (" ", 1), ("x" * 2_001, 1), ("x", 0), ("x", float("nan")), ("x", 1e9)])
+@pytest.mark.parametrize(
+    ("reason", "days"), [("", 1), (" ", 1), ("x" * 2_001, 1), ("a\u202eb", 1), ("a\x00", 1), ("x", 0), ("x", float("nan")), ("x", 1e9)]
+)
 async def test_an_acceptance_needs_a_reason_and_an_end(here: Here, reason: str, days: float) -> None:
     with pytest.raises(InvalidInputError):
         await here.policies.accept(TENANT, "none", reason=reason, by="ann", days=days)
@@ -213,3 +216,17 @@ def test_one_flow_may_deviate_from_two_policies(store: PolicyStore) -> None:
     assert _states(store) == {_id(one, "p"): FiledState.OPEN, _id(one, "q"): FiledState.ACCEPTED}
     assert [each.policy for each in store.deviations(TENANT, states=[FiledState.ACCEPTED])] == ["q"]
     assert len(store.deviations(TENANT, most=1)) == 1
+
+
+@pytest.mark.parametrize("kind", ["FAIL", "ABORT", "START"])
+async def test_a_run_that_did_not_complete_ends_no_flow_and_writes_nothing(here: Here, kind: str) -> None:
+    await here.run(1, "copy", "raw/people", "public/report")
+    await here.policies.apply(TENANT, NO_LEAK + "- name: fresh\n  must_have: {of: 'public/*', freshness: 7d}\n", "ann")
+    event = run_event(2, kind, job={"namespace": "jobs", "name": "copy"}, inputs=[_dataset("other")], outputs=[_dataset("public/report")])
+    event["eventTime"] = datetime.now(UTC).isoformat()
+    await here.workspace.events.submit(TENANT, json.dumps(event).encode()).durable()
+    await here.workspace.settle()
+    assert await here.follower.step(TENANT) == []
+    await here.policies.check_all(TENANT)
+    found = {each.deviation.rule: each.state for each in await here.policies.deviations(TENANT)}
+    assert found == {"no-leak": FiledState.OPEN, "fresh": FiledState.OPEN}

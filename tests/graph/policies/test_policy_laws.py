@@ -112,10 +112,8 @@ class BruteForce:
                 for place in ((source, each) for each in COLUMNS):
                     if (number, place) in self.users:
                         found.add((column(place), job(number), None, True))
-                    elif (number, source) not in self.stated:
+                    elif whole or (number, source) not in self.stated:
                         found.add((column(place), job(number), None, False))
-                    else:
-                        continue
                     found |= {(column(place), dataset(output), job(number), False) for output in whole}
         for number, source, output, way in made.derivations:
             if way <= self.ways:
@@ -134,7 +132,8 @@ class BruteForce:
             for src, dst, over, certain in arrows:
                 if src not in known or (src.startswith("job:") and src != start):
                     continue
-                if through and any(self.match(through, each) is not None for each in (dst, over) if each):
+                is_own = src == start or (start.startswith("dataset:") and src.startswith(f"column:{start.removeprefix('dataset:')}:"))
+                if through and ((over and self.match(through, over)) or (not is_own and self.match(through, src))):
                     continue
                 known[dst] = known.get(dst, False) or (known[src] and certain)
             if known == before:
@@ -143,7 +142,7 @@ class BruteForce:
     def flows(self, source_tag: str, target_tag: str, through: str | None) -> set[tuple[str, str, bool]]:
         found: dict[tuple[str, str], bool] = {}
         for start in sorted(self.made.tags):
-            if not self.fits(source_tag, start) or (through and self.match(through, start) is not None):
+            if not self.fits(source_tag, start):
                 continue
             for node, certain in self.reached(start, through).items():
                 own = start.startswith("dataset:") and node.startswith(f"column:{start.removeprefix('dataset:')}:")
