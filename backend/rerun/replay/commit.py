@@ -4,8 +4,9 @@ A commit must never leave half-written real data, whenever it is killed. First, 
 real data, and `commit.json` in the replay's folder records all copies. Then each output is exchanged with its copy. How this is done
 depends on the storage (`output_places`).
 
-Several outputs are committed together. If one of them cannot be exchanged, earlier ones are put back. After a crash, `_settle` finishes
-the commit or the undo, or puts everything back.
+Several outputs are committed together. If one of them cannot be exchanged, earlier ones are put back. After a crash, or after a request
+that failed, `_settle` finishes the commit or the undo, or puts everything back. For this, `commit.json` names an output until its data is
+whole. An output that is `prepared`, or that has the new data when an undo has begun, is examined again.
 
 Data that the commit did not write is never removed.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 import fcntl
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from pathlib import Path, PurePosixPath
@@ -25,13 +26,22 @@ from headwater.backend.rerun.replay.model import Commit, CommitState, CommittedF
 from headwater.backend.rerun.replay.output_places import OutputPlaces
 from headwater.backend.rerun.replay.replayed_places import places_written
 from headwater.backend.rerun.replay.shadow_tables.bases import refuse_later_writes
-from headwater.errors import HeadwaterError, NotFoundError, SourceChangedError, UnsupportedError
+from headwater.errors import (
+    HeadwaterError,
+    NotFoundError,
+    SourceChangedError,
+    SourceUnavailableError,
+    UnavailableError,
+    UnsupportedError,
+)  # fmt: skip
 from headwater.graph.records import DataRoots
 from headwater.graph.records.atomic_files import write_durably
 from headwater.graph.records.roots import ANYWHERE
 from headwater.spark_listener.shadow_paths import ShadowPaths
 
 FILE = "commit.json"
+_OUTAGES = (SourceUnavailableError, UnavailableError)  # a storage does not answer, which says nothing about its data
+_LATER = "The next commit, undo or removal of a replay, or the next start of the service, gives all outputs the same data, old or new."
 _log = logging.getLogger("headwater.replay")
 KINDS = ("exclusive", "what-if", "refresh")  # kinds whose outputs are whole datasets that differ on purpose
 
@@ -42,6 +52,7 @@ def commit(replay: Replay, folder: Path, *, keep_days: float, sources: DataRoots
     Raises:
         UnsupportedError: the replay has not ended, its kind cannot be committed, or an output cannot be replaced.
         SourceChangedError: an output changed since the replay was planned. No output is replaced.
+        UnavailableError: a storage did not answer. The commit is reverted, or it is finished or reverted later, as the error says.
     """
     places = OutputPlaces(sources)
     with _locked(folder.parent):
@@ -73,6 +84,7 @@ def undo(identifier: str, folder: Path, *, sources: DataRoots = ANYWHERE) -> Com
     Raises:
         NotFoundError: the replay was not committed, or its old data was removed.
         SourceChangedError: the committed data changed since. Nothing is put back.
+        UnavailableError: a storage did not answer. The undo is finished or reverted later.
     """
     places = OutputPlaces(sources)
     with _locked(folder.parent):
@@ -88,7 +100,10 @@ def undo(identifier: str, folder: Path, *, sources: DataRoots = ANYWHERE) -> Com
                 raise _changed(one.dataset)
         made.is_undone = True
         _save(made, folder)
-        _put_back(made, done, folder, places)
+        try:
+            _put_back(made, done, folder, places)
+        except _OUTAGES as error:
+            raise UnavailableError(f"The undo of the replay {identifier} was interrupted: {error.message}", hint=_LATER) from error
         return made
 
 
@@ -210,24 +225,47 @@ def _copy_outputs(replay: Replay, datasets: Sequence[str], places: OutputPlaces)
 
 
 def _exchange_outputs(made: Commit, copies: Sequence[CommittedFolder], folder: Path, places: OutputPlaces) -> None:
-    """Exchange all outputs with their copies. If one cannot be exchanged, all are put back."""
+    """Exchange all outputs with their copies. If one cannot be exchanged, all are put back, now or by the next `_settle`."""
+    half: CommittedFolder | None = None
     try:
         for one in copies:
             place = places.of_output(one)
             if not place.is_unchanged(one, new=False):
                 raise _changed(one.dataset)
+            half = one
             try:
                 place.exchange(one, new=True)
+            except _OUTAGES:
+                raise
             except SourceChangedError as error:
+                half = None
                 raise SourceChangedError(
                     f"{one.dataset} was written during the commit, so nothing was replaced.", hint="Replay again."
                 ) from error
+            half = None
             one.state = CommitState.DONE
             _save(made, folder)
-    except HeadwaterError:
-        _roll_back(made, places)
-        _save(made, folder)
+    except HeadwaterError as error:
+        try:
+            if half is not None and isinstance(error, _OUTAGES):
+                _revert(half, places)
+            _roll_back(made, folder, places)
+        except _OUTAGES as fault:
+            raise UnavailableError(
+                f"The commit of the replay {made.replay} failed ({error.message}), and its outputs cannot be put back now: {fault}",
+                hint=_LATER,
+            ) from error
+        if made.folders:
+            _refuse_interrupted(made, places)
         raise
+
+
+def _revert(one: CommittedFolder, places: OutputPlaces) -> None:
+    """Give an output its old data again, whatever the exchange did before its storage did not answer."""
+    place = places.of_output(one)
+    place.finish(one)
+    if place.shows_new(one) and not place.is_unchanged(one, new=False):
+        place.exchange(one, new=False)
 
 
 def _put_back(made: Commit, done: Sequence[CommittedFolder], folder: Path, places: OutputPlaces) -> None:
@@ -236,6 +274,8 @@ def _put_back(made: Commit, done: Sequence[CommittedFolder], folder: Path, place
     for one in reversed(done):
         try:
             places.of_output(one).exchange(one, new=False)
+        except _OUTAGES:
+            raise
         except SourceChangedError:
             changed = one
             break
@@ -246,8 +286,9 @@ def _put_back(made: Commit, done: Sequence[CommittedFolder], folder: Path, place
         return
     for one in done:
         if one.state is CommitState.UNDONE and places.of_output(one).is_unchanged(one, new=False):
+            one.state = CommitState.DONE  # in an undo, data in this state is examined again
+            _save(made, folder)
             places.of_output(one).exchange(one, new=True)
-            one.state = CommitState.DONE
     made.is_undone = False
     _save(made, folder)
     raise SourceChangedError(f"{changed.dataset} was written during the undo, so its committed data stays.", hint="Look at what wrote it.")
@@ -260,23 +301,31 @@ def _settle(folder: Path, places: OutputPlaces) -> Commit | None:
         return None
     before = made.model_dump_json()
     for one in made.folders:
-        if one.state is CommitState.PREPARED or (one.state is CommitState.DONE and made.is_undone):
-            places.of_output(one).finish(one)
-        if one.state is CommitState.PREPARED and places.of_output(one).shows_new(one):
-            one.state = CommitState.DONE
-        elif one.state is CommitState.DONE and made.is_undone and not places.of_output(one).shows_new(one):  # killed after its exchange
-            one.state = CommitState.UNDONE
+        _examine(one, places, is_undone=made.is_undone)
     states = {one.state for one in made.folders}
     if states == {CommitState.DONE, CommitState.UNDONE}:
         _exchange_unchanged(made, places, CommitState.DONE, CommitState.UNDONE)
     elif states == {CommitState.PREPARED, CommitState.DONE}:
         _exchange_unchanged(made, places, CommitState.PREPARED, CommitState.DONE)
     if any(one.state is CommitState.PREPARED for one in made.folders):
-        _roll_back(made, places)
+        _roll_back(made, folder, places)
+    if made.is_undone and {one.state for one in made.folders} == {CommitState.DONE}:  # the undo had changed nothing
+        made.is_undone = False
     if made.model_dump_json() != before:
         _save(made, folder)
     _clear(made, folder, places)
     return made
+
+
+def _examine(one: CommittedFolder, places: OutputPlaces, *, is_undone: bool) -> None:
+    """Revert an exchange that stopped between its steps, and find out which data an output has."""
+    place = places.of_output(one)
+    if one.state is CommitState.PREPARED:
+        place.finish(one)
+        one.state = CommitState.DONE if place.shows_new(one) else CommitState.PREPARED
+    elif one.state is CommitState.DONE and is_undone:
+        place.finish(one)
+        one.state = CommitState.DONE if place.shows_new(one) else CommitState.UNDONE
 
 
 def _clear(made: Commit, folder: Path, places: OutputPlaces) -> None:
@@ -294,25 +343,38 @@ def _exchange_unchanged(made: Commit, places: OutputPlaces, waiting: CommitState
     for one in made.folders:
         place = places.of_output(one)
         if one.state is waiting and place.is_unchanged(one, new=not is_commit):
-            with suppress(SourceChangedError):
+            try:
                 place.exchange(one, new=is_commit)
-                one.state = finished
+            except _OUTAGES:
+                raise
+            except SourceChangedError:
+                continue
+            one.state = finished
 
 
-def _roll_back(made: Commit, places: OutputPlaces) -> None:
-    """Give all outputs their old data again, if no committed output was written since. Otherwise nothing is exchanged."""
+def _roll_back(made: Commit, folder: Path, places: OutputPlaces) -> None:
+    """Give all outputs their old data again, if no committed output was written since. Otherwise nothing is exchanged.
+
+    If a storage does not answer, the outputs stay in `commit.json`.
+    """
     done = [one for one in made.folders if one.state is CommitState.DONE]
     if not all(places.of_output(one).is_unchanged(one, new=True) for one in done):
         return
     for one in reversed(done):
+        one.state = CommitState.PREPARED
+        _save(made, folder)
         try:
             places.of_output(one).exchange(one, new=False)
+        except _OUTAGES:
+            raise
         except SourceChangedError:
+            one.state = CommitState.DONE
+            _save(made, folder)
             return
-        one.state = CommitState.PREPARED
-    for one in list(made.folders):
-        made.folders.remove(one)
+    for one in made.folders:
         places.of_output(one).drop(one)
+    made.folders = []
+    _save(made, folder)
 
 
 def _save(made: Commit, folder: Path) -> None:

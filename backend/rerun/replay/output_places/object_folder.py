@@ -81,10 +81,10 @@ class ObjectFolders(OutputPlace):
         return now.keys() == output.before.keys() and all(_is_old(output, name, state) for name, state in now.items())
 
     def finish(self, output: CommittedFolder) -> None:
-        if not self.is_unchanged(output, new=True) and not self.is_unchanged(output, new=False):
+        if self._mixture(output):
             if foreign := self._foreign(output):
                 raise SourceChangedError(
-                    f"{output.dataset} was exchanged in part when a crash came, and {foreign[0]} was written since.",
+                    f"The exchange of {output.dataset} was interrupted, and {foreign[0]} was written since.",
                     hint=f"The old objects are in {output.old}. Put the folder in order by hand, and remove the replay.",
                 )
             self._move(output, new=False)
@@ -98,10 +98,17 @@ class ObjectFolders(OutputPlace):
             raise SourceChangedError(f"{output.dataset} was written meanwhile.", hint="Look at what wrote it.")
 
     def drop(self, output: CommittedFolder) -> None:
-        _delete_below(self._open(output.dataset)[0], str(output.detail["hidden"]))
+        """Remove both copies. Objects that another program wrote below the hidden prefix stay."""
+        above, hidden = self._open(output.dataset)[0], output.detail["hidden"]
+        copies = {f"new/{name}": tuple(state) for name, state in output.files.items()}
+        copies |= {f"old/{name}": tuple(state) for name, state in output.detail["old"].items()}
+        ours = [name for name, stat in _below(above, hidden) if copies.get(name) == (stat.length, _number(stat))]
+        if ours:
+            above.delete_all([f"{hidden}/{name}" for name in ours])
 
     def remove_old(self, output: CommittedFolder) -> None:
-        self.drop(output)
+        if not self._mixture(output):  # otherwise the copies are the only whole data
+            self.drop(output)
 
     def notes(self, output: CommittedFolder) -> list[str]:
         text = (
@@ -125,6 +132,15 @@ class ObjectFolders(OutputPlace):
             above.delete_all([f"{name}/{inner}" for inner in surplus if inner in now])
         if _SUCCESS in wanted:
             above.copy(f"{hidden}/{'new' if new else 'old'}/{_SUCCESS}", f"{name}/{_SUCCESS}")
+
+    def _mixture(self, output: CommittedFolder) -> bool:
+        """Whether an exchange stopped between its objects. Objects of other programs do not count."""
+        now = self._now(output)
+        new = {name for name, state in now.items() if state == tuple(output.files.get(name, ()))}
+        old = {name for name, state in now.items() if _is_old(output, name, state)}
+        is_whole = (new == output.files.keys() and not old - new) or (old == output.before.keys() and not new - old)
+        is_replaced = new == old and bool(now.keys() - new)  # by another program: only objects that both data share may be left
+        return not is_whole and not is_replaced
 
     def _foreign(self, output: CommittedFolder) -> list[str]:
         now = self._now(output)

@@ -16,7 +16,7 @@ from headwater.backend.rerun.replay.commit import CommitState, commit, expire, k
 from headwater.backend.rerun.replay.exchange import exchange_folders
 from headwater.backend.rerun.replay.model import Commit, Replay, ReplayState
 from headwater.backend.rerun.replay.output_places import OutputPlaces
-from headwater.errors import NotFoundError, SourceChangedError, UnsupportedError
+from headwater.errors import NotFoundError, SourceChangedError, SourceUnavailableError, UnavailableError, UnsupportedError
 from headwater.graph.records.roots import ANYWHERE
 
 OLD, NEW = {"_SUCCESS": "", "part-0.csv": "k\n1\n", "day=1/part-1.csv": "k\n2\n"}, {"_SUCCESS": "", "part-9.csv": "k\n8\n"}
@@ -308,6 +308,34 @@ def test_an_undo_removes_nothing_that_was_written_meanwhile(outs: list[Path], nu
     with pytest.raises(SourceChangedError, match="its committed data stays"):
         undo(replay.id, folder)
     assert _all(outs) == [NEW | ({"late.csv": "k\n"} if place == 3 - number else {}) for place in range(3)]
+
+
+@pytest.mark.parametrize("action", ["commit", "undo"])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_an_exchange_whose_storage_does_not_answer_leaves_all_outputs_whole(
+    outs: list[Path], action: str, when: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay, folder = _replay(*outs)
+    if action == "undo":
+        commit(replay, folder, keep_days=-1)
+    calls: list[Path] = []
+
+    def fail_once(one: Path, other: Path) -> None:
+        calls.append(other)
+        if len(calls) == number and when == "before":
+            raise SourceUnavailableError("no answer")
+        exchange_folders(one, other)
+        if len(calls) == number:
+            raise SourceUnavailableError("no answer")
+
+    monkeypatch.setattr("headwater.backend.rerun.replay.output_places.local_folder.exchange_folders", fail_once)
+    with pytest.raises((UnavailableError, SourceUnavailableError), match="no answer"):
+        commit(replay, folder, keep_days=-1) if action == "commit" else undo(replay.id, folder)
+    assert action == "undo" or (_all(outs), _names(outs)) == ([OLD] * 3, ["out", "second", "third"])
+    expire(folder.parent)
+    assert _all(outs) == [NEW if (action, when, number) == ("undo", "before", 1) else OLD] * 3
+    assert _names(outs) == ["out", "second", "third"]
 
 
 def test_writes_into_a_folder_that_an_undo_left_are_kept(out: Path) -> None:

@@ -18,7 +18,7 @@ from obstore.store import S3Store
 from headwater.backend.rerun.replay.commit import check_places, commit, expire, undo
 from headwater.backend.rerun.replay.model import CommitState, Replay, ReplayState
 from headwater.backend.rerun.replay.output_places import OutputPlaces
-from headwater.errors import NotFoundError, SourceChangedError, UnsupportedError
+from headwater.errors import NotFoundError, SourceChangedError, SourceUnavailableError, UnavailableError, UnsupportedError
 from headwater.graph.records import DataRoots
 from headwater.graph.storage import Remote, read_roots
 from headwater.graph.storage.hdfs import Hdfs
@@ -277,6 +277,68 @@ def test_a_kill_at_any_step_leaves_data_that_the_next_look_makes_whole(
         assert (case.files, case.hidden) == (FEW_OLD, []), (number, calls)
         if len(calls) < number:
             return
+
+
+@contextmanager
+def _failing_at(
+    number: int, when: str, steps: tuple[type, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch, *, goes_on: bool
+) -> Iterator[list[str]]:
+    """Let one request fail, before or after its effect, as a store that does not answer. `goes_on`: later ones fail, too."""
+    calls: list[str] = []
+    error = UnavailableError("no answer") if steps[0] is Place else SourceUnavailableError("no answer")
+
+    def replace(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            calls.append(name)
+            is_faulty = len(calls) == number or (goes_on and len(calls) > number)
+            if is_faulty and when == "before":
+                raise error
+            result = original(*arguments, **options)
+            if is_faulty:
+                raise error
+            return result
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in steps[1]:
+            patch.setattr(steps[0], name, replace(name, getattr(steps[0], name)))
+        yield calls
+
+
+@pytest.mark.parametrize("action", ["commit", "undo"])
+@pytest.mark.parametrize(
+    ("when", "goes_on"),
+    [("before", False), ("before", True), pytest.param("after", False, marks=pytest.mark.slow)],
+)  # fmt: skip
+def test_a_store_that_does_not_answer_one_request_loses_nothing(
+    storage: Storage, tmp_path: Path, action: str, when: str, goes_on: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in count(1):
+        case = Case(storage, tmp_path, FEW_OLD, FEW_NEW)
+        if action == "undo":
+            case.commit()
+        has_failed = False
+        with _failing_at(number, when, storage.steps, monkeypatch, goes_on=goes_on) as calls:
+            try:
+                getattr(case, action)()
+            except (UnavailableError, SourceUnavailableError):
+                has_failed = True
+        assert has_failed == (len(calls) >= number), (number, calls)
+        if action == "commit" and not goes_on:
+            assert case.files in (FEW_OLD, FEW_NEW), (number, calls)
+        journal = case.folder / "commit.json"
+        if journal.exists() and has_failed:  # the time of the old data is over before the store answers again
+            journal.write_text(journal.read_text().replace('"kept_until": "2', '"kept_until": "1'))
+        case.expire()
+        assert case.files in (FEW_OLD, FEW_NEW), (number, calls)
+        if not has_failed:
+            return
+        if action == "commit":
+            (one,) = case.commit().folders
+            assert (one.state, case.files) == (CommitState.DONE, FEW_NEW)
+            case.undo()
+            assert (case.files, case.hidden) == (FEW_OLD, []), (number, calls)
 
 
 def test_a_folder_whose_root_ends_there_is_refused_by_name(storage: Storage, tmp_path: Path) -> None:
