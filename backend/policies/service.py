@@ -13,7 +13,7 @@ from typing import Any
 from headwater.backend.home.quick_settings import HomeSettings
 from headwater.backend.policies.store import SCHEMA, Filed, FiledState, PolicyStore, PolicyVersion, filed_id
 from headwater.backend.tables import open_database
-from headwater.backend.workflows.yaml_reader import parse_document
+from headwater.backend.yaml_reader import parse_document
 from headwater.errors import HeadwaterError, InvalidInputError
 from headwater.graph.model.stated_texts import find_fault
 from headwater.graph.policies import Policy, Report, check_policy, infer_policy, parse_policy, read_flow_graph

@@ -42,4 +42,4 @@ def test_a_session_without_the_replays_rule_ends_the_program(monkeypatch: pytest
     agent = _Sessions(watching=True)
     with pytest.raises(RuntimeError):
         CapturingReplayer(ReplayOrder("1", "/shadow", {}, "0", captures=True), agent).session_made("session")
-    assert agent.told == []
+    assert agent.told == ["session"]

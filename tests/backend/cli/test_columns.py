@@ -120,8 +120,8 @@ def test_a_tag_reaches_what_is_made_of_its_column_until_it_is_taken_back(describ
     assert {(tag["tag"], tag["way"], tag["origin"]) for tag in found} == {
         (tag, "masked", f"column:file:{CLEAN}:email") for tag in ("pii", "pii=1")
     }
-    assert run("describe", CLEAN, "--column", "email", "--home", home, "-f", "csv") == "aspect,value\ntag,pii=1\n"
-    assert run("describe", CLEAN, "--column", "email", "--remove", "tag=pii", "--home", home, "-f", "csv") == "aspect,value\n"
+    assert run("describe", CLEAN, "--column", "email", "--home", home, "-f", "csv") == "aspect,value,by,at\ntag,pii=1,CATALOG,\n"
+    assert run("describe", CLEAN, "--column", "email", "--remove", "tag=pii", "--home", home, "-f", "csv") == "aspect,value,by,at\n"
     assert rows("column", "tags", OUT, "who", "--home", home) == []
 
 
@@ -174,7 +174,7 @@ def test_a_tag_is_shown_with_its_value(lived_in: Path, tmp_path: Path, value: st
             assert await workspace.settle() == 0
 
     asyncio.run(fill())
-    assert rows("describe", OUT, "--home", home) == [{"aspect": "tag", "value": shown}]
+    assert [(row["aspect"], row["value"]) for row in rows("describe", OUT, "--home", home)] == [("tag", shown)]
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_declaration_is_taken_out_of_a_file(lived_in: Path, tmp_path: Path) ->
     shutil.copytree(lived_in, home)
     file.write_text(json.dumps({"descriptions": [{"id": f"dataset:file:{OUT}", "aspect": "tag", "value": "gold"}]}))
     assert json.loads(run("declare", file, "--home", home))["offset"] > 0
-    assert rows("describe", OUT, "--home", home) == [{"aspect": "tag", "value": "gold"}]
+    assert [(row["aspect"], row["value"]) for row in rows("describe", OUT, "--home", home)] == [("tag", "gold")]
 
 
 def test_an_id_is_no_emoji(capsys: pytest.CaptureFixture[str]) -> None:

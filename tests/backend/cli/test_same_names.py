@@ -75,7 +75,7 @@ def test_commands_of_the_graph_take_a_uri_a_partition_and_an_id(home: str, name:
     assert report in {node["id"] for node in _ask(home, "impact", name)}
     assert _ask(home, "column", "lineage", name, "amount")[0]["from"].endswith("price")
     assert {row["job"] for row in _ask(home, "column", "access", name, "amount")} == {"job:shop:load", "job:shop:report"}
-    assert _ask(home, "describe", name, "--owner", "ann") == [{"aspect": "owner", "value": "ann"}]
+    assert [(row["aspect"], row["value"]) for row in _ask(home, "describe", name, "--owner", "ann")] == [("owner", "ann")]
 
 
 def test_an_odd_name_on_a_store_is_one_dataset_in_every_command(home: str) -> None:

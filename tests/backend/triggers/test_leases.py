@@ -41,7 +41,7 @@ async def test_a_lease_is_renewed_while_the_driver_waits_for_something_else(tmp_
             assert await runner.step(["default"]) == 1
             leases: set[float] = set()
             while len(leases) < 3:  # no further step of the driver
-                leases.add(store._database.ask("SELECT lease FROM trigger_execution")[0][0])
+                leases.add(store.database.ask("SELECT lease FROM trigger_execution")[0][0])
                 await asyncio.sleep(0.02)
             go_on.touch()
             await runner.wait()

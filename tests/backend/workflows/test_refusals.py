@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.workflows.yaml_reader import MOST_BYTES, parse_document
+from headwater.backend.yaml_reader import MOST_BYTES, parse_document
 from headwater.errors import HeadwaterError, InvalidInputError, NotFoundError, UnsupportedError
 from tests.backend.workflows.laboratory import Laboratory, channels, task
 

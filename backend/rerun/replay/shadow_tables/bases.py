@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
+from typing import Any
 
 from headwater.backend.rerun.replay.invocations import Upstream
 from headwater.backend.rerun.replay.kinds.kind import Sources, place_of
 from headwater.backend.rerun.replay.model import Replay, TableBase
-from headwater.backend.rerun.replay.shadow_tables import delta, iceberg
 from headwater.backend.rerun.replay.starting_point import began_at
-from headwater.backend.rerun.replay.table_files import find_table_kind
 from headwater.errors import HeadwaterError, SourceChangedError, UnsupportedError
 from headwater.graph.records import Look
 from headwater.graph.versions.blocks import list_blocks
 
-LAYERS = {"Delta": delta.lay, "Iceberg": iceberg.lay}
+LAYERS = {"Delta": "delta", "Iceberg": "iceberg"}  # the modules that know the kinds of tables
+
+
+def load_layer(kind: str) -> Any:
+    """Return the module of a kind of tables. It loads DuckDB, which a service without replays does not need."""
+    return import_module(f"{__package__}.{LAYERS[kind]}")
 
 
 async def find_bases(upstream: Upstream, application: str, sources: Sources) -> list[TableBase]:
@@ -32,12 +37,12 @@ async def find_bases(upstream: Upstream, application: str, sources: Sources) -> 
         if kind in LAYERS:
             written = await _versions_written(dataset, application, sources)
             if kind == "Delta":
-                bases.append(await asyncio.to_thread(delta.find_base, dataset, place_of(dataset), written, look))
+                bases.append(await asyncio.to_thread(load_layer(kind).find_base, dataset, place_of(dataset), written, look))
             else:
                 began = await began_at(application, sources)
-                bases.append(await asyncio.to_thread(iceberg.find_base, dataset, place_of(dataset), written, began, look))
+                bases.append(await asyncio.to_thread(load_layer("Iceberg").find_base, dataset, place_of(dataset), written, began, look))
     read = [dataset for dataset in upstream.reads(application) if await asyncio.to_thread(_kind, dataset, look) == "Iceberg"]
-    return bases + [await asyncio.to_thread(iceberg.find_current, dataset, place_of(dataset), look) for dataset in read]
+    return bases + [await asyncio.to_thread(load_layer("Iceberg").find_current, dataset, place_of(dataset), look) for dataset in read]
 
 
 def refuse_later_writes(replay: Replay, dataset: str) -> None:
@@ -70,6 +75,8 @@ async def _versions_written(dataset: str, application: str, sources: Sources) ->
 
 
 def _kind(dataset: str, look: Look) -> str | None:
+    from headwater.backend.rerun.replay.table_files import find_table_kind  # loads DuckDB
+
     with suppress(HeadwaterError, OSError):  # the program is refused when it writes there
         return find_table_kind(place_of(dataset), look)
     return None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from headwater.backend.rerun.replay.kinds.kind import place_of
 from headwater.backend.rerun.replay.model import Step
-from headwater.backend.rerun.replay.shadow_tables.bases import LAYERS
+from headwater.backend.rerun.replay.shadow_tables.bases import load_layer
 from headwater.graph.records import DataRoots
 from headwater.spark_listener.shadow_paths import ShadowPaths
 
@@ -20,4 +20,4 @@ def lay_shadow_tables(step: Step, shadow: str, sources: DataRoots) -> None:
     for base in step.tables:
         folder: Path = ShadowPaths(shadow).folder(place_of(base.dataset))
         if base.version is not None and not folder.exists():
-            LAYERS[base.kind](base, place_of(base.dataset), folder, sources.look())
+            load_layer(base.kind).lay(base, place_of(base.dataset), folder, sources.look())
