@@ -65,7 +65,7 @@ class DeltaTables(OutputPlace):
         place = place_of(dataset)
         folder = open_folder(place, dataset, self._sources)
         version = self._newest_version(place)
-        state, new = self._read(place), self._read_shadow(place, shadow)
+        state, new = self._read(place, version), self._read_shadow(place, shadow)
         _check_compatible(dataset, state, new)
         names = _new_files(shadow, new)
         for name in names:
@@ -79,23 +79,14 @@ class DeltaTables(OutputPlace):
         return (self._own_commits(output) or [(0, False)])[-1][1]
 
     def is_unchanged(self, output: CommittedFolder, *, new: bool) -> bool:
-        own, newest = self._own_commits(output), self._newest(output.place, self._sources.look())
-        if newest is None:
-            return False
-        if own and own[-1][1] is new:
-            return newest[0] == own[-1][0]
-        return (
-            not new
-            and not own
-            and {f"version {newest[0]}": (newest[1].length, newest[1].modified)}
-            == {name: tuple(state) for name, state in output.before.items()}
-        )
+        return self._unchanged_version(output, new=new) is not None
 
     def exchange(self, output: CommittedFolder, *, new: bool) -> None:
-        if not self.is_unchanged(output, new=not new):
+        version = self._unchanged_version(output, new=not new)
+        if version is None:
             raise SourceChangedError(f"{output.dataset} was written meanwhile.", hint="Look at what wrote it.")
         place = output.place
-        now = self._read(place)
+        now = self._read(place, version)  # a later version of another program must make `create` fail
         committed = next((version for version, is_new in self._own_commits(output) if is_new), None)
         if not new:
             target = self._read(place, int(output.detail["version"]))
@@ -105,9 +96,9 @@ class DeltaTables(OutputPlace):
             target = _moved(self._read_shadow(place, Path(output.detail["shadow"])), now, place, Path(output.detail["shadow"]))
         self._check_files(output.dataset, place, now, target)
         data = as_lines(_actions(now, target, place, f"{MARK}{output.detail['replay']}: {'new' if new else 'old'} data", new=new,
-                                 last=read_commit(self._sources.look(), place, now.version)))  # fmt: skip
+                                 last=read_commit(self._sources.look(), place, version)))  # fmt: skip
         folder = open_folder(place, output.dataset, self._sources)
-        if not folder.create(f"_delta_log/{now.version + 1:020}.json", data):
+        if not folder.create(f"_delta_log/{version + 1:020}.json", data):
             raise SourceChangedError(f"{output.dataset} was written meanwhile.", hint="Look at what wrote it.")
 
     def drop(self, output: CommittedFolder) -> None:
@@ -124,6 +115,17 @@ class DeltaTables(OutputPlace):
             f"{version} by the table's own retention time (7 days by default); an undo is refused then."
         )
         return [text]
+
+    def _unchanged_version(self, output: CommittedFolder, *, new: bool) -> int | None:
+        """Return the newest version if it has the new data (or the old data). None if another program wrote since."""
+        own, newest = self._own_commits(output), self._newest(output.place, self._sources.look())
+        if newest is None:
+            return None
+        version, block = newest
+        if own and own[-1][1] is new:
+            return version if version == own[-1][0] else None
+        before = {name: tuple(state) for name, state in output.before.items()}
+        return version if not new and not own and {f"version {version}": (block.length, block.modified)} == before else None
 
     def _own_commits(self, output: CommittedFolder) -> list[tuple[int, bool]]:
         """Return the versions that this commit and its undo made, in order, and whether each has the new data."""

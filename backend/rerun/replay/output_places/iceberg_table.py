@@ -24,8 +24,9 @@ from headwater.backend.rerun.replay.output_places.writable_folder import open_fo
 from headwater.backend.rerun.replay.shadow_tables.iceberg import MARK, Metadata, read_newest, set_current
 from headwater.backend.rerun.replay.table_files import find_table_kind
 from headwater.errors import SourceChangedError, UnsupportedError
+from headwater.graph.files.allowance import Allowance
 from headwater.graph.files.avro_blocks import load_avro
-from headwater.graph.files.iceberg_log import find_log_folder, list_metadata_files
+from headwater.graph.files.iceberg_log import find_log_folder, find_newest_metadata, list_metadata_files, read_metadata
 from headwater.graph.records import DataRoots, FileBlock, uri_of
 from headwater.graph.storage.addresses import is_remote
 
@@ -89,18 +90,13 @@ class IcebergTables(OutputPlace):
         return at == new
 
     def is_unchanged(self, output: CommittedFolder, *, new: bool) -> bool:
-        version, block = self._newest(output.place)
-        mark = (self._read(output.place).get("properties") or {}).get(MARK)
-        if mark == _mark(output, version, new=new):
-            return True
-        state = {f"metadata of version {version}": (block.length, block.modified)}
-        return not new and state == {name: tuple(then) for name, then in output.before.items()}
+        return self._unchanged(output, new=new) is not None
 
     def exchange(self, output: CommittedFolder, *, new: bool) -> None:
-        if not self.is_unchanged(output, new=not new):
+        unchanged = self._unchanged(output, new=not new)
+        if unchanged is None:
             raise SourceChangedError(f"{output.dataset} was written meanwhile.", hint="Look at what wrote it.")
-        version, block = self._newest(output.place)
-        metadata = dict(self._read(output.place))
+        version, block, metadata = unchanged  # a later version of another program must make `create` fail
         log = [*(metadata.get("metadata-log") or ())]
         log.append({"timestamp-ms": metadata["last-updated-ms"], "metadata-file": f"{metadata['location']}/metadata/{_name(block)}"})
         instant = max(int(time.time() * 1000), int(metadata["last-updated-ms"]) + 1)
@@ -152,10 +148,19 @@ class IcebergTables(OutputPlace):
 
     def _newest(self, place: str) -> tuple[int, FileBlock]:
         blocks = {block.path: block for block in self._sources.look().listed(find_log_folder(place)) or ()}
-        files = list_metadata_files(list(blocks.values()))
-        if not files:
+        path = find_newest_metadata(list(blocks.values()), place)
+        if path is None:
             raise UnsupportedError(f"{place} is no table of Iceberg any more.")
-        return max(files), blocks[files[max(files)][0]]
+        return max(list_metadata_files(list(blocks.values()))), blocks[path]
+
+    def _unchanged(self, output: CommittedFolder, *, new: bool) -> tuple[int, FileBlock, Metadata] | None:
+        """Return the newest metadata if they show the new data (or the old data). None if another program wrote since."""
+        version, block = self._newest(output.place)
+        metadata = dict(read_metadata(self._sources.look(), block.path, Allowance(output.place)))
+        state = {f"metadata of version {version}": (block.length, block.modified)}
+        is_ours = (metadata.get("properties") or {}).get(MARK) == _mark(output, version, new=new)
+        is_old = not new and state == {name: tuple(then) for name, then in output.before.items()}
+        return (version, block, metadata) if is_ours or is_old else None
 
     def _read(self, place: str) -> Mapping[str, Any]:
         return read_newest(self._sources.look(), place)

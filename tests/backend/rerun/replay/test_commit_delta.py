@@ -21,6 +21,7 @@ from headwater.backend.rerun.replay.commit import check_places, commit, expire, 
 from headwater.backend.rerun.replay.compare import compare
 from headwater.backend.rerun.replay.model import CommitState, Replay, ReplayState, TableBase
 from headwater.backend.rerun.replay.output_places import OutputPlaces
+from headwater.backend.rerun.replay.output_places.delta_table import DeltaTables
 from headwater.backend.rerun.replay.shadow_tables import delta
 from headwater.errors import NotFoundError, SourceChangedError, UnsupportedError
 from headwater.graph.files.delta_log import locate_file, read_table_state
@@ -206,6 +207,25 @@ def test_a_version_of_another_program_is_never_replaced(table: Table, when: str,
         undo(replay.id, folder) if "undo" in when else commit(replay, folder, keep_days=1)
     assert table.rows() == sorted([*(NEW if "undo" in when else OLD), (9, 9)])
     assert table.version == (4 if "undo" in when else 3)
+
+
+@pytest.mark.parametrize("action", ["commit", "undo"])
+def test_a_version_that_comes_after_the_check_is_never_replaced(table: Table, action: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay, folder = _replay(table)
+    if action == "undo":
+        commit(replay, folder, keep_days=1)
+    original, is_new, written = DeltaTables._read, action == "commit", []
+
+    def append_first(self: DeltaTables, place: str, version: int | None = None) -> Any:
+        if (folder / "commit.json").exists() and not written:  # the first look after the check of the exchange
+            written.append(table.add((9, 9)))
+        return original(self, place, version)
+
+    monkeypatch.setattr(DeltaTables, "_read", append_first)
+    with pytest.raises(SourceChangedError):
+        commit(replay, folder, keep_days=1) if is_new else undo(replay.id, folder)
+    assert written
+    assert table.rows() == sorted([*(OLD if is_new else NEW), (9, 9)])
 
 
 def test_an_undo_whose_old_files_vacuum_removed_is_refused_and_leaves_the_new_rows(table: Table) -> None:
