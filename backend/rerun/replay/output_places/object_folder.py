@@ -62,8 +62,12 @@ class ObjectFolders(OutputPlace):
                 _delete_below(above, hidden)
                 raise refuse(dataset, "its store gives objects ETags that are not their MD5 (encryption with KMS?), so writes stay unseen")
             files[inner] = (stat.length, _number(stat))
-        for inner in before:
-            above.copy(f"{name}/{inner}", f"{hidden}/old/{inner}")
+        if _are(self._states(above, name), before):
+            for inner in before:
+                above.copy(f"{name}/{inner}", f"{hidden}/old/{inner}")
+        if not _are(self._states(above, name), before):  # the copies may be of other objects
+            _delete_below(above, hidden)
+            raise SourceChangedError(f"{dataset} was written while it was copied, so nothing was replaced.", hint="Start the replay again.")
         old = {inner: [stat.length, _number(stat)] for inner, stat in _below(above, f"{hidden}/old")}
         return CommittedFolder(
             dataset=dataset, place=place_of(dataset), old=f"{above.url}/{hidden}/old", kind="objects", before=before, files=files,
@@ -149,7 +153,10 @@ class ObjectFolders(OutputPlace):
         )
 
     def _now(self, output: CommittedFolder) -> Objects:
-        above, name = self._open(output.dataset)
+        return self._states(*self._open(output.dataset))
+
+    @staticmethod
+    def _states(above: Place, name: str) -> Objects:
         return {inner: (stat.length, _number(stat)) for inner, stat in _below(above, name)}
 
     def _open(self, dataset: str) -> tuple[Place, str]:

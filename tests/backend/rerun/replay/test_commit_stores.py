@@ -232,6 +232,25 @@ def test_data_that_another_program_writes_during_the_exchange_stays(
     assert case.files == {**OLD, "late.csv": b"k\n9\n"}
 
 
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_an_object_that_is_written_while_it_is_copied_stays(
+    s3_storage: S3Storage, tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case(s3_storage, tmp_path, FEW_OLD, FEW_NEW)
+    original, calls = Place.copy, []
+
+    def write_first(self: Place, path: str, target: str) -> None:
+        calls.append(target)
+        if len(calls) == number:
+            s3_storage.write(case.name, {"part-00000": b"later"})
+        original(self, path, target)
+
+    monkeypatch.setattr(Place, "copy", write_first)
+    with pytest.raises(SourceChangedError, match="nothing was replaced"):
+        case.commit()
+    assert (case.files, case.hidden) == ({**FEW_OLD, "part-00000": b"later"}, [])
+
+
 @contextmanager
 def _killed_at(number: int, when: str, steps: tuple[type, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     calls: list[str] = []
