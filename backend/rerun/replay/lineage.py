@@ -48,6 +48,7 @@ _BLOCK = "headwater_block"
 _SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet"
 _END = r"(?![^/,\]})\s\"'])"  # after a path: the name does not go on
 _MOST_EDITS = 10_000  # edited records that a capture lists
+_MALFORMED = (AttributeError, LookupError, TypeError, ValueError)  # what a body without the form of its kind raises
 _log = logging.getLogger("headwater.replay")
 
 
@@ -177,7 +178,11 @@ class LineageDelivery:
         self._names = ShadowNames(replay, lineage.uncommitted)
 
     def send(self, item: Item, folder: SpoolFolder) -> None:
-        body = self._event(item.body) if item.kind is ItemKind.EVENT else self._capture(item, folder)
+        try:
+            body = self._event(item.body) if item.kind is ItemKind.EVENT else self._capture(item, folder)
+        except _MALFORMED as error:  # the program could write to the spool, too
+            kind = InvalidEventError if item.kind is ItemKind.EVENT else InvalidCaptureError
+            raise kind(f"The replay spooled a malformed {item.kind.value} ({type(error).__name__}: {error}).") from error
         self._delivery.send(replace(item, body=body), folder)
 
     def _event(self, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -311,7 +316,7 @@ def _prepare(replay: Replay, made: Commit, folder: Path, replaced: Mapping[str, 
                 flows[flow.run] = flow if flow.outputs or flow.run not in flows else flows[flow.run]
             elif body.get("sink") and (dataset := committed.get(names.real(_root(body["sink"]["dataset"])))):
                 starts[dataset] = min(starts.get(dataset, ("~", "")), (str(body["started"]), str(body["capture"])))
-        except (KeyError, TypeError, ValueError, InvalidInputError) as error:  # the delivery refuses it
+        except (*_MALFORMED, InvalidInputError) as error:  # the delivery refuses it
             _log.warning("an item of the replay %s is invalid: %s", replay.id, error)
     lineage.first = {dataset: capture for dataset, (_, capture) in starts.items()}
     written = {output for flow in flows.values() for output in flow.outputs if names.is_shadow(output[1])}

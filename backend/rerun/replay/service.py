@@ -340,7 +340,7 @@ class Replays:
         try:
             replaced = await find_replaced_versions(self._graph, replay.tenant, made)
             lineage = await asyncio.to_thread(self._lineage.deliver, replay, made, folder, replaced)
-        except (HeadwaterError, OSError, ValueError) as error:
+        except (HeadwaterError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:  # a damaged spool stops only its own
             _log.warning("the lineage of the replay %s cannot be delivered now: %s", replay.id, error)
             return [f"Its lineage is delivered later: {error}"]
         return [f"Lineage was refused: {reason}" for reason in lineage.refused]

@@ -206,6 +206,24 @@ def test_an_event_with_an_output_outside_of_the_shadow_is_refused(replayed: Repl
     assert {output["name"] for event in replayed.log.events for output in event["outputs"]} == set()
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [{"run": {}}, {"run": []}, {"outputs": [{}]}, {"outputs": ["x"]}, {"inputs": 3}, {"job": None}],
+)  # fmt: skip
+def test_a_malformed_event_is_refused_and_the_rest_is_delivered(replayed: Replayed, damage: dict[str, Any]) -> None:
+    replayed.spool()
+    spool = SpoolFolder.create(replayed.folder / "home" / "spool", "local-2", limit=1 << 20)
+    assert spool.event(run_event(kind="START", eventType="START", inputs=[], outputs=[]) | damage)
+    spool.describe(ended=True)
+    spool.close()
+    made = replayed.commit()
+    lineage = replayed.deliver(made)
+    assert lineage.state is LineageState.DELIVERED
+    assert replayed.log.capture_of(REPORT)["sink"]["block"] == "base"
+    assert "job" in damage or any("malformed" in reason for reason in lineage.refused)
+    assert not is_waiting(replayed.replay, made, replayed.folder)
+
+
 @pytest.mark.parametrize("most", range(6))
 def test_a_delivery_that_ends_between_two_items_is_continued(replayed: Replayed, most: int) -> None:
     replayed.spool()
