@@ -1,8 +1,11 @@
 """The interface of a place that a commit can write: one kind of storage or table format.
 
 A place exchanges the real data of an output with the data that a replay wrote for it. It must never show half of either, or name what a
-reader may see. It must refuse what it cannot replace before anything runs. It must never write over data of another program, nor remove
-files that it did not write.
+reader may see. It must refuse what it cannot replace before anything runs. It must never write over data of another program that it
+can see, nor remove files that it did not write.
+
+A copy next to the real data has a name that no other program uses: a hidden folder with the id of the replay, or the name of a table's
+file, which its writer made unique. So a copy may replace the copy of an earlier call, which a crash may have left in part.
 
 A crash may come between any two calls. The journal of the commit (`commit.json`) then holds the output as `prepare` returned it, and the
 place must find out from the storage alone which data is there.

@@ -23,7 +23,7 @@ class WritableFolder(Protocol):
     """All methods may raise `SourceUnavailableError` or `UnavailableError` if the store does not answer."""
 
     def put(self, name: str, source: Path) -> None:
-        """Copy a local file to the storage. The copy survives a crash."""
+        """Copy a local file to the storage. The copy survives a crash. It replaces a file of this name: a copy of an earlier call."""
         ...
 
     def create(self, name: str, data: bytes) -> bool:
