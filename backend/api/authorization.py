@@ -63,7 +63,10 @@ def tells_values(parts: Service, who: Principal) -> bool:
     """Whether a caller may see the values of every column. Answers whose values do not name their columns depend on this."""
     if Scope.RECORDS in who.within and who.within[Scope.RECORDS] != who.within.get(Scope.READ):
         return False  # the caller lacks the right in a part of the readable namespaces
-    return Scope.RECORDS in who.scopes and (Scope.UNMASKED in who.scopes or not parts.masks.of(who.tenant))
+    if Scope.RECORDS not in who.scopes:
+        return False
+    is_unmasked = Scope.UNMASKED in who.scopes and who.within.get(Scope.UNMASKED) in (None, who.within.get(Scope.READ))
+    return is_unmasked or not parts.masks.of(who.tenant)
 
 
 class PermittedQuestions:

@@ -55,13 +55,16 @@ async def get_evidence(
 ) -> Response:
     """A signed evidence bundle about records: the answer of their trace, its provenance, and the entries of the log behind it.
 
-    The entries are in the bundle as they were sent, so the caller needs the scopes `export` and `records` for all data, without masks.
+    The entries are in the bundle as they were sent, so the caller needs the scopes `read`, `export` and `records` for all data, without
+    masks. A scope `unmasked` for some namespaces is not enough. The question names records by `where`, or by `file` and `row`.
     """
     request = TraceRequest(
         dataset=target, where=where, rows=selected_rows(where, file, row), column=column, semantics=semantics, to=to, as_of=as_of
     )
     async with audited(log, "export.evidence", target) as act:
         _require_all(parts, who)
+        if not request.rows and not (where and where.strip()):
+            raise InvalidInputError("The question names no records.", field="where", hint="Give `where`, or `file` and `row`.")
         questions = questions_of(parts, who)
         answer = await questions.trace(who.tenant, request)
         if not answer.selected:
@@ -73,7 +76,9 @@ async def get_evidence(
 
 
 def _require_all(parts: Service, who: Principal) -> None:
-    who.require_whole(Scope.EXPORT)
+    for scope in (Scope.READ, Scope.EXPORT, Scope.RECORDS, Scope.UNMASKED):
+        who.require_whole(scope)
+    who.require(Scope.EXPORT)
     who.require(Scope.RECORDS)
     if not tells_values(parts, who):
         raise ForbiddenError("A bundle contains values that are masked for you.", hint="Ask for a key with the scope unmasked.")

@@ -82,7 +82,16 @@ def test_the_bundle_of_a_record_is_valid_and_audited(captured: Captured) -> None
     assert captured.report in entry["on"]
 
 
-@pytest.mark.parametrize("scopes", ["read", "read export", "read:file export:file records:file", "read export records:file"])
+@pytest.mark.parametrize(
+    "scopes",
+    [
+        "read",
+        "read export",
+        "read:file export:file records:file",
+        "read export records:file",
+        "read:file export records",
+    ],
+)
 def test_who_may_not_see_all_that_is_in_it_gets_no_bundle(captured: Captured, scopes: str) -> None:
     key = captured.key(scopes)
     assert captured.get(_PATH, key=key, where="true").status_code == 403
@@ -95,6 +104,8 @@ def test_who_sees_masks_gets_no_bundle(captured: Captured) -> None:
     try:
         refused = captured.get(_PATH, key=key, where="true")
         assert (refused.status_code, "masked" in refused.json()["message"]) == (403, True)
+        assert captured.get(_PATH, key=captured.key("read export records unmasked:other"), where="true").status_code == 403
+        assert captured.get(_PATH, key=captured.key("read export records unmasked"), where="true").status_code == 200
     finally:
         captured.home.masks.unlink()
 
@@ -112,6 +123,12 @@ def test_who_sees_masks_gets_no_bundle(captured: Captured) -> None:
 def test_a_record_is_named_by_its_file_and_row_alone(captured: Captured, path: str, asked: dict[str, Any], field: str) -> None:
     refused = captured.get(path, **asked)
     assert (refused.status_code, refused.json()["field"]) == (400, field)
+
+
+@pytest.mark.parametrize("asked", [{}, {"where": ""}, {"where": " "}, {"column": "origin"}])
+def test_a_question_that_names_no_records_has_no_bundle(captured: Captured, asked: dict[str, Any]) -> None:
+    refused = captured.get(_PATH, **asked)
+    assert (refused.status_code, refused.json()["field"]) == (400, "where")
 
 
 def test_a_question_that_selects_nothing_has_no_bundle(captured: Captured) -> None:
