@@ -5,6 +5,7 @@
     sessions.db    moved aside: all sessions are ended
     registered.db  moved aside: programs register again
     triggers.db    moved aside: triggers are created again
+    policies.db    moved aside: policies are created again
     ingest.db      every intact entry in the damaged file, and the entries of a backup
     graph.db       rebuilt from the log
     catalog.db     rebuilt from the stored captures
@@ -62,12 +63,13 @@ def _files(settings: Settings, backup: Path | None) -> Iterator[Repair]:
     home, faults = settings.folder, list(all_faults(settings))
     if full := [fault for fault in faults if fault.part == "disk"]:
         raise UnavailableError(f"{full[0]}.", hint="Make room, or make the disk writable again, then try again.")
-    parts = ("key", "keys", "sessions", "registered", "triggers", "log", "graph", "catalog")
+    parts = ("key", "keys", "sessions", "registered", "triggers", "policies", "log", "graph", "catalog")
     by_part = {part: [fault for fault in faults if fault.part == part] for part in parts}
     if by_part["key"]:
         yield _new_key(home)
     yield from _access(home, by_part)
     yield from _triggers(home, by_part["triggers"])
+    yield from _policies(home, by_part["policies"])
     if by_part["log"] or (settings.ingest_log is None and is_short(home)):
         yield mended_log(home, backup)
     for fault in faults:
@@ -127,6 +129,13 @@ def _triggers(home: Home, faults: Sequence[Fault]) -> Iterator[Repair]:
         aside = put_aside(home.triggers)
         lost = "the triggers and what they did: create them again (`headwater triggers create`)"
         yield Repair(home.triggers, f"a new one is made; the damaged file is {aside.name} now", lost)
+
+
+def _policies(home: Home, faults: Sequence[Fault]) -> Iterator[Repair]:
+    if faults:
+        aside = put_aside(home.policies)
+        lost = "the policies, their versions and their deviations: create the policies again"
+        yield Repair(home.policies, f"a new one is made; the damaged file is {aside.name} now", lost)
 
 
 def _new_key(home: Home) -> Repair:

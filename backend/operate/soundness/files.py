@@ -36,6 +36,7 @@ _TABLES = {
     "catalog": {"capture", "written"},
     "registered": {"program", "run", "root"},
     "triggers": {"trigger_lock", "trigger_definition", "trigger_cause", "trigger_execution"},
+    "policies": {"policy_lock", "policy_version", "policy_deviation", "policy_passage"},
 }
 
 
@@ -45,6 +46,7 @@ def quick_faults(settings: Settings) -> Iterator[Fault]:
     yield from key_faults(settings)
     yield from access_faults(settings)
     yield from database_faults("triggers", settings.folder.triggers, pragma="quick_check(1)")
+    yield from database_faults("policies", settings.folder.policies, pragma="quick_check(1)")
     yield from databases_faults(settings, pragma="quick_check(1)")
 
 
@@ -57,6 +59,7 @@ def all_faults(settings: Settings) -> Iterator[Fault]:
     yield from audit_faults(home.audit)
     yield from database_faults("registered", home.path / "registered.db", pragma="integrity_check(5)")
     yield from database_faults("triggers", home.triggers, pragma="integrity_check(5)")
+    yield from database_faults("policies", home.policies, pragma="integrity_check(5)")
     found = list(databases_faults(settings, pragma="integrity_check(5)"))
     yield from found
     broken = {fault.part for fault in found}
