@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -169,7 +170,20 @@ def _names(cell: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for each in cell.split(";") if (name := each.strip())))
 
 
+def _check_encoding(data: bytes) -> None:
+    """Check that a file of XML is in UTF-8, so that a document type is found in its bytes."""
+    declared = re.match(rb"""(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\sencoding\s*=\s*["']([^"']*)""", data)
+    try:
+        is_utf8 = "\0" not in data.decode("utf-8") and (declared is None or declared[1].lower() in (b"utf-8", b"utf8", b"us-ascii"))
+    except UnicodeDecodeError:
+        is_utf8 = False
+    if not is_utf8:
+        raise InvalidInputError("The file is not in UTF-8.", field="$", hint="Save it in UTF-8, and declare no other encoding.")
+
+
 def _read_skos(data: bytes, notation: str) -> list[Term]:
+    if notation == "xml":
+        _check_encoding(data)
     if notation == "xml" and b"<!" in data.replace(b"<!--", b""):  # an entity may name a file, or grow without a limit
         raise InvalidInputError("The file declares a document type.", field="$", hint="Remove the line <!DOCTYPE …>.")
     try:

@@ -70,8 +70,15 @@ async def _import(terms: list[Term], home: Path | None) -> int:
         present = [_term(one) for one in await _asked(answers)]
         document = declaration_of(terms, present, machine_user())
         stated = document["descriptions"]
+        stored = 0
         for portion in _portions(stated):
-            await answers.declare({**document, "descriptions": portion})
+            try:
+                await answers.declare({**document, "descriptions": portion})
+            except BaseException:
+                if stored:
+                    note(f"{stored:,} of {len(stated):,} statements are stored. Import the file again to store the rest.", label="warning")
+                raise
+            stored += len(portion)
     return len(terms)
 
 

@@ -31,6 +31,8 @@ def test_skos_has_a_term_for_each_concept() -> None:
         (b"term,name\na,b\n", "a.csv", "once"), (b"term,parent\na\n", "a.csv", "1 cells"), (b'term\n"a\n', "a.csv", "no CSV"),
         (b"term\n\xff\n", "a.csv", "UTF-8"), (b"\x00", "a.csv", "first line|no CSV"), (b"<a", "a.ttl", "cannot be read"),
         (b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>', "a.rdf", "document type"),
+        *(('<!DOCTYPE x [<!ENTITY e "e">]><x>&e;</x>'.encode(encoding), "a.rdf", "UTF-8") for encoding in ("utf-16", "utf-16-be")),
+        (b'<?xml version="1.0" encoding="UTF-7"?><x/>', "a.rdf", "UTF-8"), (b"<x>\xff</x>", "a.rdf", "UTF-8"),
         (b"@prefix s: <http://www.w3.org/2004/02/skos/core#> . <a:b> a s:Concept .", "a.ttl", "no prefLabel"),
     ],
 )  # fmt: skip
