@@ -29,7 +29,7 @@ class Minimum:
 
 
 def minimize(records: RecordSet, fails: Test) -> Minimum:
-    """Return a 1-minimal failing subset of `records`, which fail as a whole. The empty set counts as passing."""
+    """Return a 1-minimal failing subset of `records`, which fail as a whole. It is empty if the test fails without any record, too."""
     search = _Search(fails, records)
     try:
         search.run()
@@ -46,7 +46,7 @@ class _Search:
         self.tests = 0
 
     def run(self) -> None:
-        if self._bisect():
+        if self._still_fails(RecordSet(())) or self._bisect():
             return
         parts = 2
         while len(self.records) >= 2:

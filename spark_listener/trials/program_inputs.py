@@ -37,6 +37,7 @@ class ProgramInputs:
         self.watch = watch
         self.counts: dict[str, int] = {}
         self.rows: dict[str, dict[int, str]] = {}
+        self.keeps_no_record = bool(restrict) and not any(keep.values())
 
     def is_restricted(self, file: str) -> bool:
         return any(file == place or file.startswith(f"{place}/") for place in self._restrict)

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,6 +25,7 @@ from headwater.spark_listener.trials.program_inputs import ProgramInputs, hook_o
 from headwater.spark_listener.trials.user_functions import hook_functions
 
 _WHOLE_FILES = ("wholeTextFiles", "binaryFiles")
+_IGNORES_EMPTY = "spark.hadoopRDD.ignoreEmptySplits"
 
 
 class _Current(Watcher):
@@ -116,6 +117,10 @@ class TrialServer:
                 continue
             setattr(SparkContext, method, _led_read(server, method, original))
 
+    @property
+    def keeps_no_record(self) -> bool:
+        return self._inputs.keeps_no_record
+
     def watched(self, rdd: Any, method: str) -> Any:
         return self._inputs.watched(rdd, self._inputs.last_source("lines")) if method == "textFile" else rdd
 
@@ -138,9 +143,22 @@ def _led_read(server: TrialServer, method: str, original: Any) -> Any:
         for name in ("name", "path"):
             if isinstance(kwargs.get(name), str):
                 kwargs[name] = server.chosen_path(method, kwargs[name])
-        return server.watched(original(self, *args, **kwargs), method)
+        with _empty_splits(self) if server.keeps_no_record else contextlib.nullcontext():
+            return server.watched(original(self, *args, **kwargs), method)
 
     return led
+
+
+@contextlib.contextmanager
+def _empty_splits(context: Any) -> Iterator[None]:
+    """Let the RDDs that are made meanwhile run a task for each empty file, too."""
+    conf = context._jsc.sc().conf()  # noqa: SLF001  # PySpark has no other way to it
+    before = conf.get(_IGNORES_EMPTY, "true")
+    conf.set(_IGNORES_EMPTY, "false")
+    try:
+        yield
+    finally:
+        conf.set(_IGNORES_EMPTY, before)
 
 
 class _State:

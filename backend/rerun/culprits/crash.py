@@ -2,7 +2,8 @@
 
 The first trial repeats the failure, and notes which records each task read. Most failing tasks read a record and fail at once, so the last
 records of the failed task are tried first. A task that gets its rows from other tasks shows no records; then all inputs are searched. The
-answer is the smallest set of records found with which the program still fails in the same way.
+answer is the smallest set of records found with which the program still fails in the same way. Records count only if the program does not
+fail in this way without them: one trial without any record shows it.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class _CrashSearch:
         self._seen = set(self._best.by_file())
         self._last: TrialResult | None = None
         self._restrict: Sequence[str] = ()
+        self._without: dict[tuple[str, ...], bool] = {}  # whether the program fails without any record of these files
 
     def run(self) -> CrashReport:
         if not self._best and not self._likely_records():
@@ -108,9 +110,11 @@ class _CrashSearch:
             for task in tasks:
                 file, row = task.last
                 likely += [(file, row), (file, row + 1)]  # a reader may have failed before it could return the next record
-        unread = [file for files in self._first.scans.values() for file in files if file not in self._seen]
-        likely += [(file, 0) for file in unread[:_MOST_UNREAD]]
+        likely += [(file, 0) for file in self._unread()[:_MOST_UNREAD]]
         return list(dict.fromkeys(likely))
+
+    def _unread(self) -> list[str]:
+        return list(dict.fromkeys(file for files in self._first.scans.values() for file in files if file not in self._seen))
 
     def _files_with(self, file: str) -> Sequence[str]:
         """Return the files that one scan reads with this file."""
@@ -139,8 +143,8 @@ class _CrashSearch:
             return self._report(everything, is_minimal=False, problem=f"the inputs have {len(everything):,} records, too many to search")
         groups = self._groups(everything)
         restrict = [file for files in groups for file in files]
-        if self._fails(RecordSet(()), restrict, exact=False):
-            return self._report(RecordSet(()), is_minimal=False, problem="the program also fails without any record of its inputs")
+        if self._fails_without(restrict):
+            return self._report(RecordSet(()), is_minimal=False, problem=self._independence(restrict))
         if not self._fails(everything, restrict, exact=False):
             return self._report(everything, is_minimal=False, problem="the program did not fail with all records that its tasks had read")
         left = everything
@@ -149,7 +153,10 @@ class _CrashSearch:
             if self._fails(rest, restrict, exact=False):
                 left = rest
                 continue
-            found = minimize(left.of_files(files), lambda part, rest=rest: self._fails(rest | part, restrict, exact=False))  # type: ignore[misc]
+            found = minimize(
+                left.of_files(files),
+                lambda part, rest=rest: bool(part) and self._fails(rest | part, restrict, exact=False),  # type: ignore[misc]
+            )
             left = rest | found.records
             if not found.is_minimal:
                 return self._report(left, is_minimal=False)
@@ -172,14 +179,40 @@ class _CrashSearch:
         return self._report(found.records, is_minimal=found.is_minimal)
 
     def _fails(self, records: RecordSet, restrict: Sequence[str], *, exact: bool, shows: bool = False) -> bool:
+        """Return whether the program fails with these records of the files in `restrict`, and does not fail without any of them."""
+        if not records or (tuple(restrict) in self._without and self._fails_without(restrict)):
+            return False
+        result = self._trial(records, restrict, shows=shows)
+        if not self._is_same(result.failure, exact=exact) or self._fails_without(restrict):
+            return False
+        self._best, self._restrict, self._last = records, restrict, result
+        return True
+
+    def _fails_without(self, restrict: Sequence[str]) -> bool:
+        """Return whether the program also fails without any record of the files in `restrict`. One trial for each choice of files.
+
+        The values in the message may differ, like the number of the records.
+        """
+        files = tuple(restrict)
+        if files not in self._without:
+            self._without[files] = self._is_same(self._trial(RecordSet(()), files).failure, exact=False)
+        return self._without[files]
+
+    def _is_same(self, failure: TrialFailure | None, *, exact: bool) -> bool:
+        return failure is not None and failure.is_same_kind(self._failure) and (not exact or failure.exact == self._failure.exact)
+
+    def _trial(self, records: RecordSet, restrict: Sequence[str], *, shows: bool = False) -> TrialResult:
         self._progress(self._trials.number, len(records))
         result = self._trials.run(records, restrict, shows=shows)
         self._trials.forget(result)
-        failure = result.failure
-        same = failure is not None and failure.is_same_kind(self._failure) and (not exact or failure.exact == self._failure.exact)
-        if same:
-            self._best, self._restrict, self._last = records, restrict, result
-        return same
+        return result
+
+    def _independence(self, restrict: Sequence[str]) -> str:
+        """Say that the program fails without the records of the files in `restrict`, and whether it needs the files that no task read."""
+        unread = self._unread()
+        if unread and not self._fails_without([*restrict, *unread]):
+            return f"the failure depends on files of which no record was read: {', '.join(unread[:_MOST_UNREAD])}"
+        return "the failure does not depend on the records that were chosen: the program also fails without any record of its inputs"
 
     def _report(self, records: RecordSet, *, is_minimal: bool, problem: str | None = None) -> CrashReport:
         last = self._last

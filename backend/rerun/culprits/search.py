@@ -1,4 +1,4 @@
-"""Runs a search for culprits on a home, in a thread, with a folder of its own and the lock of the programs."""
+"""Runs a search for culprits on a home, in a thread, with a folder and a process of its own. It does not wait for other programs."""
 
 from __future__ import annotations
 

@@ -146,7 +146,8 @@ class Trials:
     def run(self, records: RecordSet, restrict: Sequence[str], *, shows: bool = False) -> TrialResult:
         """Run the programs on `records` of the files in `restrict`, and on all records of other files.
 
-        The output stays until `forget`. With `shows`, the result has the values of the records.
+        Without any record, tasks still run on the files in `restrict`, because a function may fail before it gets a record. The output
+        stays until `forget`. With `shows`, the result has the values of the records.
 
         Raises:
             SearchEndedError: the time limit is over.
@@ -161,7 +162,8 @@ class Trials:
             }
             for one in self._invocations
         ]  # fmt: skip
-        order = {"shadow": str(shadow), "keep": records.by_file(), "restrict": list(restrict), "steps": steps, "shows": shows}
+        keep = records.by_file() or {file: [] for file in restrict}
+        order = {"shadow": str(shadow), "keep": keep, "restrict": list(restrict), "steps": steps, "shows": shows}
         try:
             self._orders.write(json.dumps(order) + "\n")
             self._orders.flush()

@@ -21,6 +21,26 @@ SCRIPT = Path(failing_programs.__file__)
 SELECTION = ("cast", "udf_int", "pandas_series", "rdd_map", "json_file", "udf_after_filter", "divide_of_group")
 PAIRS = {"cast_after_join": 2, "cast_in_window": 2}  # one row of the result comes from two records
 UNREADABLE = ("json_file", "csv_file")  # the reader itself fails
+FAILS = "def fail(rows):\n    raise ValueError('always')\n"
+UNREAD = "spark.read.parquet(f'{folder}/people.parquet').where('id > 1000').count()"  # the statistics of the file exclude all records
+NEEDS_NO_RECORD = {
+    "in the driver": "spark.read.csv(f'{folder}/people.csv', header=True).count()\nraise ValueError('always')",
+    "in the driver, with an unread file": f"{UNREAD}\nraise ValueError('always')",
+    "in the driver, with a file and an unread file": f"{UNREAD}\nspark.read.text(f'{{folder}}/people.txt').count()\nraise ValueError",
+    "in each task of a frame": f"{FAILS}spark.read.csv(f'{{folder}}/people.csv').rdd.mapPartitions(fail).count()",
+    "in each task of lines": f"{FAILS}spark.sparkContext.textFile(f'{{folder}}/people.csv').mapPartitions(fail).count()",
+    "in each task of the program's rows": f"{FAILS}spark.sparkContext.parallelize(range(9), 3).mapPartitions(fail).count()",
+    "in each task after it has read a record": (
+        "def fail(rows):\n    next(rows, None)\n    raise ValueError('always')\n"
+        "spark.read.parquet(f'{folder}/people.parquet').rdd.mapPartitions(fail).count()"
+    ),
+    "in each task of mapInPandas": f"{FAILS}spark.read.csv(f'{{folder}}/people.csv').mapInPandas(fail, 'a long').collect()",
+    "in each task, with the number of records": (
+        "def fail(rows):\n    raise ValueError(f'{len(list(rows))} rows')\n"
+        "spark.read.parquet(f'{folder}/people.parquet').rdd.mapPartitions(fail).count()"
+    ),
+}
+SELECTED_BODIES = ("in the driver", "in the driver, with an unread file", "in each task of a frame", "in each task of lines")
 OTHERS = [name for name in failing_programs.KINDS if name not in SELECTION]
 
 
@@ -30,6 +50,14 @@ def _invocation(kind: str, data: Path) -> Invocation:
         script_sha256=hashlib.sha256(SCRIPT.read_bytes()).hexdigest(),
         environment={"PYSPARK_PYTHON": sys.executable, "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", "")},
     )  # fmt: skip
+
+
+def _program(data: Path, folder: Path, body: str) -> Invocation:
+    """Return the start of a script with `body`, which has a session `spark` and the `folder` of the data."""
+    script = folder / "program.py"
+    script.write_text(f"from pyspark.sql import SparkSession\nspark, folder = SparkSession.builder.getOrCreate(), {str(data)!r}\n{body}\n")
+    digest = hashlib.sha256(script.read_bytes()).hexdigest()
+    return _invocation("cast", data).model_copy(update={"script": str(script), "script_sha256": digest})
 
 
 @pytest.fixture(scope="module")
@@ -83,29 +111,29 @@ def test_the_failing_record_is_named_for_each_kind_of_failure(trials: Trials, da
     _check(_search(trials, data, kind), data, kind)
 
 
-def test_a_failure_that_needs_no_record_has_no_culprit(trials: Trials, data: Path, tmp_path: Path) -> None:
-    script = tmp_path / "broken.py"
-    script.write_text(
-        "from pyspark.sql import SparkSession\n"
-        f"SparkSession.builder.getOrCreate().read.csv({str(data / 'people.csv')!r}, header=True).count()\n"
-        "raise ValueError('always')\n"
-    )
-    program = _invocation("cast", data).model_copy(
-        update={"script": str(script), "script_sha256": hashlib.sha256(script.read_bytes()).hexdigest()}
-    )
-    trials.take([program])
+@pytest.mark.parametrize(
+    "body",
+    [pytest.param(body, id=name, marks=() if name in SELECTED_BODIES else pytest.mark.torture) for name, body in NEEDS_NO_RECORD.items()],
+)
+def test_a_failure_that_needs_no_record_has_no_culprit(trials: Trials, data: Path, tmp_path: Path, body: str) -> None:
+    trials.take([_program(data, tmp_path, body)])
     report = find_crash_culprit(trials, None)
-    assert not report.records
-    assert report.problem == "the program also fails without any record of its inputs"
+    assert (len(report.records), report.is_minimal) == (0, False)
+    assert report.problem is not None
+    assert report.problem.startswith("the failure does not depend on the records that were chosen")
+
+
+def test_a_file_without_effect_is_not_blamed_for_the_record_of_another(trials: Trials, data: Path, tmp_path: Path) -> None:
+    """No task reads a record of the Parquet file, so its first record is tried. The program fails with it, and also without it."""
+    body = f"{UNREAD}\nspark.read.csv(f'{{folder}}/people.csv', header=True).repartition(3).selectExpr('CAST(age AS INT)').collect()"
+    trials.take([_program(data, tmp_path, body)])
+    report = find_crash_culprit(trials, None)
+    assert (report.problem, report.is_minimal) == (None, True)
+    assert list(report.records) == [(f"file:{data}/people.csv", BAD)]
 
 
 def test_a_program_that_succeeds_now_is_not_blamed(trials: Trials, data: Path, tmp_path: Path) -> None:
-    script = tmp_path / "healthy.py"
-    script.write_text(f"from pyspark.sql import SparkSession\nSparkSession.builder.getOrCreate().read.text({str(data)!r}).count()\n")
-    program = _invocation("cast", data).model_copy(
-        update={"script": str(script), "script_sha256": hashlib.sha256(script.read_bytes()).hexdigest()}
-    )
-    trials.take([program])
+    trials.take([_program(data, tmp_path, "spark.read.text(folder).count()")])
     report = find_crash_culprit(trials, None)
     assert report.problem is not None
     assert report.problem.startswith("the program did not fail when it ran again")
