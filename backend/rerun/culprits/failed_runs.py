@@ -82,9 +82,7 @@ async def _named(graph: GraphStore, tenant: str, name: str) -> Node:
     if node.kind is NodeKind.RUN:
         if not _has_failed(node):
             state = str(node.properties.get("state") or "unknown").lower()
-            raise InvalidQueryError(
-                f"{node.id} did not fail: its state is {state}.", hint="For a wrong result, use `headwater explain`."
-            )
+            raise InvalidQueryError(f"{node.id} did not fail: its state is {state}.", hint="For a wrong result, use `headwater explain`.")
         return node
     runs = (await graph.latest(tenant, node.id, NodeKind.RUN, first=_MOST_RUNS)).nodes
     failed = next((run for run in runs if _has_failed(run)), None)
