@@ -30,6 +30,8 @@ _REMEMBERED = 100_000
 _MOST_SECONDS = 120.0  # for one check that a caller asks for
 _log = logging.getLogger("headwater.policies")
 
+_JobState = tuple[bytes, tuple[tuple[str, int], ...]]  # a digest of the flows next to a job, and the versions of the policies
+
 
 def has_policies(settings: HomeSettings) -> bool:
     """Whether policies may exist. A home without policies has no file."""
@@ -49,7 +51,7 @@ class Policies:
         self._opened: PolicyStore | None = None
         self._turn = asyncio.Lock()
         self._parsed: dict[str, Policy] = {}  # by text
-        self._checked: dict[tuple[str, str], tuple[bytes, tuple[tuple[str, int], ...]]] = {}  # by tenant and job
+        self._checked: dict[tuple[str, str], _JobState] = {}  # by tenant and job, at the last check that succeeded
 
     async def close(self) -> None:
         if self._opened is not None:
@@ -159,7 +161,8 @@ class Policies:
         It does not if the flows are too many, or if a filed deviation over one of the jobs was not found again.
         """
         applied = await self.current(tenant)
-        changed = [job for job in jobs if await self._is_changed(tenant, job, applied)] if applied else []
+        states = {job: await self._state_of(tenant, job, applied) for job in jobs} if applied else {}
+        changed = [job for job, state in states.items() if state is None or self._checked.get((tenant, job)) != state]
         if not changed:
             return [], True
         flows, is_whole = await read_flows_around(self._graph, tenant, changed)
@@ -175,22 +178,22 @@ class Policies:
             lacks = await asyncio.to_thread(self.store.open_about, tenant, version.name, flows.readers.keys() | flows.written.keys())
             is_whole = is_whole and not report.cut and over <= found
             new += await asyncio.to_thread(self.store.file, tenant, version, report.deviations, fixed=lacks - found)
+        if len(self._checked) + len(changed) > _REMEMBERED:
+            self._checked.clear()
+        self._checked.update({(tenant, job): state for job in changed if (state := states[job]) is not None})
         return new, is_whole
 
-    async def _is_changed(self, tenant: str, job: str, applied: Sequence[PolicyVersion]) -> bool:
-        """Whether flows or descriptions next to a job changed since its last check. Most runs repeat what earlier runs stated."""
+    async def _state_of(self, tenant: str, job: str, applied: Sequence[PolicyVersion]) -> _JobState | None:
+        """Return the state of the flows and descriptions next to a job. Most runs repeat what earlier runs stated, and change nothing.
+
+        None: facts were missing there that may be stated now, or data was old that may be fresh now, so the job must be checked.
+        """
         around, _ = await read_flows_around(self._graph, tenant, [job], depth=1)
         datasets = around.readers.keys() | around.written.keys()
-        for version in applied:  # facts that were missing may be there now, and data may be fresh again
+        for version in applied:
             if await asyncio.to_thread(self.store.open_about, tenant, version.name, datasets):
-                return True
-        state = (around.digest(), tuple((version.name, version.version) for version in applied))
-        if self._checked.get((tenant, job)) == state:
-            return False
-        if len(self._checked) >= _REMEMBERED:
-            self._checked.clear()
-        self._checked[tenant, job] = state
-        return True
+                return None
+        return around.digest(), tuple((version.name, version.version) for version in applied)
 
     def _parse(self, text: str) -> Policy:
         if (known := self._parsed.get(text)) is None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,7 +17,7 @@ from headwater.backend.policies.service import Policies
 from headwater.backend.policies.store import SCHEMA, FiledState, PolicyStore, PolicyVersion, filed_id
 from headwater.backend.tables import SqliteDatabase
 from headwater.backend.workspace import Workspace
-from headwater.errors import InvalidInputError, NotFoundError
+from headwater.errors import InvalidInputError, NotFoundError, UnavailableError
 from headwater.graph.policies import Deviation, Severity
 from tests.backend.events import facet, run_event
 
@@ -230,3 +231,14 @@ async def test_a_run_that_did_not_complete_ends_no_flow_and_writes_nothing(here:
     await here.policies.check_all(TENANT)
     found = {each.deviation.rule: each.state for each in await here.policies.deviations(TENANT)}
     assert found == {"no-leak": FiledState.OPEN, "fresh": FiledState.OPEN}
+
+
+async def test_a_job_whose_check_failed_is_checked_again(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    await here.policies.apply(TENANT, NO_LEAK, "ann")
+    await here.follower.step(TENANT)  # the first step checks everything
+    await here.project(1, "copy", "raw/people", "public/report")
+    with monkeypatch.context() as broken:
+        broken.setattr(here.policies.store, "file", Mock(side_effect=UnavailableError("The disk is away.")))
+        with pytest.raises(UnavailableError):
+            await here.follower.step(TENANT)
+    assert len(await here.follower.step(TENANT)) == 1
