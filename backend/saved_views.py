@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
+from headwater.backend.tables import Connection, Database
 from headwater.errors import InvalidInputError, NotFoundError
 from headwater.graph.access.scopes import Scope
 from headwater.graph.model.stated_texts import find_fault
@@ -23,18 +23,6 @@ _LONGEST_LOCATION = 8_000
 _MOST = 500  # views of one owner
 _SHOWN = 1_000  # shared views that are listed
 _COLUMNS = "id, name, location, shared, owner, author, created, changed"
-
-
-class _Connection(Protocol):
-    def run(self, sql: str, **values: Any) -> list[Sequence[Any]]: ...
-    def now(self) -> float: ...
-
-
-class Tables(Protocol):
-    """The database with the table `saved_view`."""
-
-    def transaction(self) -> AbstractContextManager[Any]: ...
-    def ask(self, sql: str, **values: Any) -> Sequence[Sequence[Any]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +38,7 @@ class Holder:
 class CallersViews:
     """The saved views with the rights of one caller. `tables` opens the database; without `create`, it may return None."""
 
-    def __init__(self, tables: Callable[[bool], Tables | None], holder: Holder, require: Callable[[Scope], None]) -> None:
+    def __init__(self, tables: Callable[[bool], Database | None], holder: Holder, require: Callable[[Scope], None]) -> None:
         self._tables = tables
         self._holder = holder
         self._require = require
@@ -129,7 +117,7 @@ class CallersViews:
             connection.run("DELETE FROM saved_view WHERE id = :id", id=identifier)
             return found
 
-    def _known(self, connection: _Connection, tenant: str, identifier: str) -> SavedViewDocument:
+    def _known(self, connection: Connection, tenant: str, identifier: str) -> SavedViewDocument:
         """Return a view that the caller may see.
 
         Raises:
@@ -141,7 +129,7 @@ class CallersViews:
             raise _unknown(identifier)
         return found
 
-    def _made(self) -> Tables:
+    def _made(self) -> Database:
         database = self._tables(True)
         assert database is not None  # noqa: S101 - it was made
         return database

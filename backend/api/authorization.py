@@ -25,7 +25,8 @@ from headwater.backend.questions import CallersQuestions, TraceJobs
 from headwater.backend.rerun.replay import ReplayRequest, Replays
 from headwater.backend.rerun.replay.model import FAULT, Limits
 from headwater.backend.rerun.replay.stops import Answer
-from headwater.backend.saved_views import CallersViews, Holder, Tables
+from headwater.backend.saved_views import CallersViews, Holder
+from headwater.backend.tables import Database
 from headwater.backend.triggers.callers import StoreOnDemand
 from headwater.errors import NotFoundError
 from headwater.graph.access.restricted_store import RestrictedStore
@@ -192,7 +193,7 @@ def author_of(who: Principal) -> Author:
 def views_of(stores: StoreOnDemand, who: Principal) -> CallersViews:
     """Return the saved views with the rights of a caller."""
 
-    def tables(create: bool) -> Tables | None:
+    def tables(create: bool) -> Database | None:
         store = stores.get(create=create)
         return store.database if store is not None else None
 

@@ -28,7 +28,8 @@ _APPLY = f"""mutation ($text: String!, $unknown: Boolean!) {{ applyPolicy(text: 
 _LIST = "query { policies { name version author at } }"
 _FILED = f"""query ($policy: String, $states: [DeviationState!]) {{ deviations(policy: $policy, states: $states, first: 1000) {{
   ...deviation }} }} {_DEVIATION}"""
-_ACCEPT = f"mutation ($id: ID!, $reason: String!, $days: Float!) {{ acceptDeviation(id: $id, reason: $reason, days: $days) {{ ...deviation }} }} {_DEVIATION}"  # noqa: E501 - one document
+_ACCEPT = f"""mutation ($id: ID!, $reason: String!, $days: Float!) {{ acceptDeviation(id: $id, reason: $reason, days: $days) {{
+  ...deviation }} }} {_DEVIATION}"""
 _REMOVE = "mutation ($name: String!) { removePolicy(name: $name) }"
 _DRAFT = "query ($name: String!) { draftPolicy(name: $name) }"
 

@@ -155,7 +155,7 @@ class _CrashSearch:
                 continue
             found = minimize(
                 left.of_files(files),
-                lambda part, rest=rest: bool(part) and self._fails(rest | part, restrict, exact=False),  # type: ignore[misc]
+                lambda part, rest=rest: bool(part) and self._fails(rest | part, restrict, exact=False),  # type: ignore[misc]  # mypy infers no type of a lambda with a default
             )
             left = rest | found.records
             if not found.is_minimal:

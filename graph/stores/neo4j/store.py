@@ -17,7 +17,7 @@ from headwater.graph.stores.neo4j.find import find
 from headwater.graph.stores.neo4j.latest import latest_at
 from headwater.graph.stores.neo4j.migrations import migrate
 from headwater.graph.stores.protocol import Cone, Direction, IdRange, Listing, Moment, Page, Portion, Subgraph
-from headwater.graph.stores.rollups import LakeMap, Lens, MemberFlows
+from headwater.graph.stores.rollups import LakeMap, MemberFlows
 
 _NO_MAP, _MAP_HINT = "A graph in Neo4j has no map of the lake yet.", "The graph file of SQLite has one."
 
@@ -59,13 +59,11 @@ class Neo4jStore:
     ) -> Found:
         return await self._connections.read_with(lambda transaction: find(transaction, tenant, request, first, after, permitted))
 
-    async def lake_map(
-        self, tenant: str, lens: Lens, *, first: int = 200, include: Sequence[str] = (), permitted: Sequence[str] | None = None
-    ) -> LakeMap:
-        raise UnsupportedError(_NO_MAP.format(tenant, lens, first, include, permitted), hint=_MAP_HINT)
+    async def lake_map(self, *_: object, **__: object) -> LakeMap:
+        raise UnsupportedError(_NO_MAP, hint=_MAP_HINT)
 
-    async def member_flows(self, tenant: str, lens: Lens, members: Sequence[str], *, permitted: Sequence[str] | None = None) -> MemberFlows:
-        raise UnsupportedError(_NO_MAP.format(tenant, lens, members, permitted), hint=_MAP_HINT)
+    async def member_flows(self, *_: object, **__: object) -> MemberFlows:
+        raise UnsupportedError(_NO_MAP, hint=_MAP_HINT)
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         return await self._connections.read_with(lambda transaction: traverse.neighbours(transaction, tenant, ids, direction, kinds))
