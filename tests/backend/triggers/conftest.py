@@ -14,7 +14,7 @@ import pytest
 
 from headwater.backend.home.settings import load_settings
 from headwater.backend.triggers.actions import Site
-from headwater.backend.triggers.model import ENDED, Trigger
+from headwater.backend.triggers.model import ENDED, Trigger, TriggerState
 from headwater.backend.triggers.owners import HOME
 from headwater.backend.triggers.service import Entry, Triggers
 from headwater.backend.triggers.store import TriggerStore, open_store
@@ -72,6 +72,14 @@ class TriggeredHome:
                 return found[::-1]
             assert time.monotonic() < deadline, found
             await asyncio.sleep(0.05)
+
+    async def stopped(self, name: str, *, patience: float = 240) -> Trigger:
+        """Wait until a trigger is no longer active, and return it. It stops after its refused execution has ended."""
+        deadline = time.monotonic() + patience
+        while (found := await self.triggers.get("default", name)).state is TriggerState.ACTIVE:
+            assert time.monotonic() < deadline, found
+            await asyncio.sleep(0.05)
+        return found
 
     def audit(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.workspace.home.audit.read_text().splitlines()]

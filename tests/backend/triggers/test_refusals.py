@@ -131,7 +131,7 @@ async def test_a_revoked_key_stops_the_triggers_of_its_owner(home: TriggeredHome
     (_, entry) = await home.ended(trigger, 2)
     assert len(there.requests) == 1
     assert (entry.cause.outcome, entry.cause.reason) == ("skipped", "The key engineer is revoked or expired.")
-    stopped = await home.triggers.get("default", "t")
+    stopped = await home.stopped("t")
     assert (stopped.state, stopped.reason) == (TriggerState.STOPPED, "The key engineer is revoked or expired.")
     assert [line["decision"] for line in home.audit() if line["what"] == "trigger.fire"] == ["allowed", "refused"]
     with pytest.raises(InvalidInputError, match="stopped"):
