@@ -42,6 +42,7 @@ class Way(IntEnum):
 MOST_PAIRS = 4_096
 # Groups in one answer, and members whose flows are read together.
 MOST_GROUPS, MOST_MEMBERS = 1_000, 500
+MOST_HUBS = 500  # of one member and way
 _LENSES = {
     "platform": Lens.NAMESPACE, "pipeline": Lens.PIPELINE, "system": Lens.PIPELINE, "owner": Lens.OWNER, "tag": Lens.TAG, "term": Lens.TERM,
 }  # fmt: skip
@@ -104,6 +105,40 @@ class Sums:
             self.sides[hub, way, group] -= 1
         for group in new:
             self.sides[hub, way, group] += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """Changes of a map to store: the new counts of `sides` of hubs (0: the side is gone), and the changes of the weights of `flows`.
+
+    A flow has two groups, and the group of the namespace of its hubs.
+    """
+
+    sides: Mapping[Any, Mapping[tuple[Way, str], int]]
+    flows: Mapping[tuple[str, str, str], int]
+
+    def groups(self, sums: Sums) -> set[str]:
+        """Return all groups that the changes name."""
+        named = {group for group, count in sums.members.items() if count}
+        named |= {group for sides in self.sides.values() for _, group in sides}
+        return named | {group for flow in self.flows for group in flow}
+
+
+def rewrite(sums: Sums, known: Mapping[Any, Sides], actors: Mapping[Any, str]) -> Rewritten:
+    """Add sums to the `known` sides of hubs. `actors`: the group of the namespace of each hub; other hubs are left out."""
+    changes: dict[Any, dict[tuple[Way, str], int]] = {}
+    for (hub, way, group), change in sums.sides.items():
+        if change and hub in actors:
+            changes.setdefault(hub, {})[way, group] = known.get(hub, {}).get((way, group), 0) + change
+    flows: Counter[tuple[str, str, str]] = Counter()
+    for hub, sides in changes.items():
+        before = known.get(hub, {})
+        after = {side: count for side, count in {**before, **sides}.items() if count > 0}
+        if after.keys() != before.keys():
+            old, new = pairs_of(before), pairs_of(after)
+            flows.update((*pair, actors[hub]) for pair in new - old)
+            flows.subtract((*pair, actors[hub]) for pair in old - new)
+    return Rewritten(changes, {flow: weight for flow, weight in flows.items() if weight})
 
 
 def way_of(*, is_read: bool, is_dataset: bool) -> Way:

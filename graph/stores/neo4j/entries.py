@@ -45,8 +45,11 @@ _KINDS = frozenset(SEARCHED)
 _Writer = tuple[str, str]
 
 
-async def write_entries(transaction: AsyncManagedTransaction, tenant: str, nodes: Collection[str], changed: Collection[str]) -> None:
-    """Bring the entries of nodes up to date that are new or changed, and those of the datasets and jobs that have one of these runs."""
+async def write_entries(transaction: AsyncManagedTransaction, tenant: str, nodes: Collection[str], changed: Collection[str]) -> set[str]:
+    """Bring the entries of nodes up to date that are new or changed, and those of the datasets and jobs that have one of these runs.
+
+    Return the ids of these nodes.
+    """
     searched = [identifier for identifier in nodes if kind_of(identifier) in _KINDS]
     ids = {identifier for identifier in changed if kind_of(identifier) in _KINDS}
     for portion in _portions(searched):
@@ -57,8 +60,10 @@ async def write_entries(transaction: AsyncManagedTransaction, tenant: str, nodes
         for dataset, run, since in await rows(transaction, _WRITTEN, ids=list(portion), tenant=tenant):
             writers[dataset] = max(writers.get(dataset, ("", "")), (since, run))
     jobs = {job for _, job in await _around(transaction, tenant, runs, NodeKind.JOB)}
-    for portion in _portions(sorted(ids | writers.keys() | jobs)):
+    written = ids | writers.keys() | jobs
+    for portion in _portions(sorted(written)):
         await _write(transaction, tenant, portion, writers)
+    return written
 
 
 async def write_all_entries(connections: Connections) -> None:

@@ -11,7 +11,6 @@ from typing import Any, LiteralString
 
 from neo4j import AsyncManagedTransaction
 
-from headwater.errors import UnsupportedError
 from headwater.graph.model import NodeKind
 from headwater.graph.search import SEARCHED, Candidate, Found, Hit, Order, Ranked, Ranking, SearchRequest
 from headwater.graph.search.entries import LISTED, RANKED_TOGETHER
@@ -28,14 +27,17 @@ _LEAST_INSIDE = 3  # letters of a word that may be in the middle of another
 _MATCH: LiteralString = "CALL db.index.fulltext.queryNodes('headwater_container_words', $match) YIELD node AS n "
 _INSIDE: LiteralString = "WHERE ($permitted IS NULL OR n.namespace IN $permitted AND ($hidden OR n.actor IN $permitted)) "
 _GROUP: LiteralString = "RETURN n.kind, n.namespace, n.platform, n.state, n.actor, n.pipeline, n.labels, count(*)"
-_OF_KIND: LiteralString = (
-    "MATCH (n:Container) WHERE n.tenant = $tenant AND n.kind = $kind AND n.urgency IS NOT NULL AND n.folded IS NOT NULL "
-    "AND n.id IS NOT NULL "
+# Nodes with an owner, tag or term come from the full-text index, all others from an index of their kind.
+_WITH_LABELS: LiteralString = _MATCH + "WITH n WHERE n.tenant = $tenant AND n.kind = $kind "
+_OF_KIND: LiteralString = "MATCH (n:Container) WHERE n.tenant = $tenant AND n.kind = $kind "
+_LISTED: LiteralString = (
+    "AND n.urgency IS NOT NULL AND n.folded IS NOT NULL AND n.id IS NOT NULL "
     "AND ($permitted IS NULL OR n.namespace IN $permitted AND ($hidden OR n.actor IN $permitted)) "
-    "AND (size($namespaces) = 0 OR n.namespace IN $namespaces) AND (size($platforms) = 0 OR n.platform IN $platforms) "
-    "AND (size($states) = 0 OR n.state IN $states) AND (size($pipelines) = 0 OR n.pipeline IN $pipelines) "
-    "AND all(group IN $labels WHERE any(word IN group WHERE n.facet CONTAINS word)) "
 )
+_CHOSEN: tuple[tuple[str, LiteralString], ...] = (
+    ("namespaces", "AND n.namespace IN $namespaces "), ("platforms", "AND n.platform IN $platforms "),
+    ("states", "AND n.state IN $states "), ("pipelines", "AND n.pipeline IN $pipelines "),
+)  # fmt: skip
 _STATE: LiteralString = "CASE WHEN $permitted IS NULL OR n.actor IN $permitted THEN n.state ELSE '' END"
 _URGENCY: LiteralString = "CASE WHEN $permitted IS NULL OR n.actor IN $permitted THEN n.urgency ELSE 2 END"
 _ORDERS: dict[Order, tuple[LiteralString, tuple[type, ...]]] = {
@@ -59,6 +61,13 @@ _ORDERS: dict[Order, tuple[LiteralString, tuple[type, ...]]] = {
             "RETURN n.at, n.id, n.namespace, " + _STATE + " ORDER BY n.at DESC, n.id DESC LIMIT $limit"
         ),
         (str, str),
+    ),
+    Order.WEIGHT: (
+        (
+            "WITH n, coalesce(n.weight, 0) AS weight WHERE $place IS NULL OR weight < $place[0] OR weight = $place[0] AND n.id < $place[1] "
+            "RETURN weight, n.id, n.namespace, " + _STATE + " ORDER BY weight DESC, n.id DESC LIMIT $limit"
+        ),
+        (int, str),
     ),
 }
 
@@ -177,30 +186,34 @@ class _Search:
 
     async def listed(self, first: int, after: str | None) -> Found:
         kinds = [kind for kind in SEARCHED if kind in (self._request.kinds or LISTED)]
-        if self._request.order is Order.WEIGHT:
-            raise UnsupportedError("A graph in Neo4j does not count the flows of nodes.", hint="Ask for another order.")
         order, types = _ORDERS[self._request.order]
         place = list_place(after, types)
         counts = FacetCounts(self._permitted)
         found: list[list[Any]] = []
         for kind in kinds:
-            bound = self._of_kind(kind)
-            found += await rows(self._transaction, _OF_KIND + order, place=place, limit=first + 1, **bound)
-            grouped = await rows(self._transaction, _OF_KIND + _GROUP, **bound)
+            start, bound = self._of_kind(kind)
+            found += await rows(self._transaction, start + order, place=place, limit=first + 1, **bound)
+            grouped = await rows(self._transaction, start + _GROUP, **bound)
             counts.take((row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7]) for row in grouped)
-        found.sort(reverse=self._request.order is Order.LATEST)
+        found.sort(reverse=self._request.order in (Order.LATEST, Order.WEIGHT))
         shown = found[:first]
         cursor = list_cursor(shown[-1][:-2]) if len(found) > first and shown else None
         nodes = {node.id: node for node in await read_nodes(self._transaction, self._tenant, [row[-3] for row in shown])}
         return Found([Hit(nodes[row[-3]], 0.0, (), row[-2], row[-1]) for row in shown], counts.total, cursor, facets=counts.facets())
 
-    def _of_kind(self, kind: NodeKind) -> dict[str, Any]:
-        asked = self._request
-        labels = [[facet_code(name, value) for value in values] for name, values in asked.labels() if values]
-        return {
-            **self._bound, "tenant": self._tenant, "kind": kind.value, "namespaces": list(asked.namespaces), "labels": labels,
-            "platforms": list(asked.platforms), "states": list(asked.states), "pipelines": list(asked.pipelines),
-        }  # fmt: skip
+    def _of_kind(self, kind: NodeKind) -> tuple[LiteralString, dict[str, Any]]:
+        """Return the beginning of a statement for the nodes of a kind with the chosen facets, and its parameters."""
+        bound = {**self._bound, "tenant": self._tenant, "kind": kind.value}
+        start = _OF_KIND
+        if any(values for _, values in self._request.labels()):
+            start = _WITH_LABELS
+            bound["match"] = f"+facet:k{kind.value} {self._chosen}"
+        start += _LISTED
+        for name, condition in _CHOSEN:
+            if values := list(getattr(self._request, name)):
+                start += condition
+                bound[name] = values
+        return start, bound
 
 
 def _chosen_facets(request: SearchRequest, tenant: str) -> str:

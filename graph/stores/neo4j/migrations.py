@@ -14,6 +14,7 @@ from neo4j.exceptions import ClientError
 from headwater.errors import ConfigurationError, UnavailableError
 from headwater.graph.stores.neo4j.connections import Connections
 from headwater.graph.stores.neo4j.entries import write_all_entries
+from headwater.graph.stores.neo4j.rollups import write_all_rollups
 
 # Step n is at index n - 1. Each statement must be repeatable: schema and data cannot change in one transaction.
 MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
@@ -47,9 +48,22 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
         "CREATE INDEX headwater_container_by_urgency IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.urgency, n.folded, n.id)",
         "CREATE INDEX headwater_container_by_activity IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.at, n.id)",
     ),
+    # 6. The map of a lake (headwater.graph.stores.rollups): its groups, the flows between groups, and lists of members by the number of
+    # their flows. `write_all_rollups` fills it. An older service counts nothing, so no such service may write for long.
+    (
+        "CREATE CONSTRAINT headwater_map IF NOT EXISTS FOR (m:HeadwaterMap) REQUIRE m.tenant IS UNIQUE",
+        "CREATE CONSTRAINT headwater_group IF NOT EXISTS FOR (g:HeadwaterGroup) REQUIRE (g.tenant, g.map, g.id) IS UNIQUE",
+        "CREATE INDEX headwater_group_by_members IF NOT EXISTS FOR (g:HeadwaterGroup) ON (g.tenant, g.map, g.lens, g.members)",
+        "CREATE CONSTRAINT headwater_flow IF NOT EXISTS FOR (f:HeadwaterFlow) REQUIRE (f.tenant, f.map, f.key) IS UNIQUE",
+        "CREATE INDEX headwater_flow_by_src IF NOT EXISTS FOR (f:HeadwaterFlow) ON (f.tenant, f.map, f.src)",
+        "CREATE INDEX headwater_flow_by_dst IF NOT EXISTS FOR (f:HeadwaterFlow) ON (f.tenant, f.map, f.dst)",
+        "CREATE INDEX headwater_container_by_namespace IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.namespace, n.weight)",
+        "CREATE INDEX headwater_container_by_pipeline IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.pipeline, n.weight)",
+    ),
 )
-# The step whose properties are filled by code.
+# The steps whose properties are filled by code.
 _ENTRIES = 5
+_MAP = 6
 # The schema that a Headwater must know to run at the same time as this one. A step that only adds, such as an index, does not raise it.
 LEAST = 4
 _NOT_ONLINE: LiteralString = (
@@ -84,6 +98,8 @@ async def migrate(connections: Connections) -> list[int]:
         await _online(connections)
         if number == _ENTRIES:
             await write_all_entries(connections)
+        if number == _MAP:
+            await write_all_rollups(connections)
         await _take(
             connections,
             "MERGE (m:HeadwaterMigration {name: 'graph'}) SET m.number = CASE WHEN m.number > $number THEN m.number ELSE $number END,"

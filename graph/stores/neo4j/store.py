@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 
-from headwater.errors import UnsupportedError
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes, collect
 from headwater.graph.search import Found, SearchRequest
@@ -14,12 +13,11 @@ from headwater.graph.stores.indexable import Census, News, Properties, Rows
 from headwater.graph.stores.neo4j import changes, cones, read, traverse, write
 from headwater.graph.stores.neo4j.connections import Connections
 from headwater.graph.stores.neo4j.find import find
+from headwater.graph.stores.neo4j.lake_map import lake_map, member_flows
 from headwater.graph.stores.neo4j.latest import latest_at
 from headwater.graph.stores.neo4j.migrations import migrate
 from headwater.graph.stores.protocol import Cone, Direction, IdRange, Listing, Moment, Page, Portion, Subgraph
-from headwater.graph.stores.rollups import LakeMap, MemberFlows
-
-_NO_MAP, _MAP_HINT = "A graph in Neo4j has no map of the lake yet.", "The graph file of SQLite has one."
+from headwater.graph.stores.rollups import LakeMap, Lens, MemberFlows
 
 
 class Neo4jStore:
@@ -59,11 +57,13 @@ class Neo4jStore:
     ) -> Found:
         return await self._connections.read_with(lambda transaction: find(transaction, tenant, request, first, after, permitted))
 
-    async def lake_map(self, *_: object, **__: object) -> LakeMap:
-        raise UnsupportedError(_NO_MAP, hint=_MAP_HINT)
+    async def lake_map(
+        self, tenant: str, lens: Lens, *, first: int = 200, include: Sequence[str] = (), permitted: Sequence[str] | None = None
+    ) -> LakeMap:
+        return await self._connections.read_with(lambda transaction: lake_map(transaction, tenant, lens, first, include, permitted))
 
-    async def member_flows(self, *_: object, **__: object) -> MemberFlows:
-        raise UnsupportedError(_NO_MAP, hint=_MAP_HINT)
+    async def member_flows(self, tenant: str, lens: Lens, members: Sequence[str], *, permitted: Sequence[str] | None = None) -> MemberFlows:
+        return await self._connections.read_with(lambda transaction: member_flows(transaction, tenant, lens, members, permitted))
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         return await self._connections.read_with(lambda transaction: traverse.neighbours(transaction, tenant, ids, direction, kinds))

@@ -21,6 +21,7 @@ from headwater.graph.stores.change_log import touched
 from headwater.graph.stores.neo4j.changes import log_change
 from headwater.graph.stores.neo4j.connections import Connections, rows
 from headwater.graph.stores.neo4j.entries import write_entries
+from headwater.graph.stores.neo4j.rollups import drop_void, void_map, write_rollups
 from headwater.graph.stores.neo4j.vocabulary import LABEL, RELATIONSHIP
 from headwater.graph.stores.paging import fold
 
@@ -80,7 +81,8 @@ async def write_changes(transaction: AsyncManagedTransaction, tenant: str, chang
         by_kind.setdefault(key[2], {})[key] = facts
     for kind, edges in by_kind.items():
         await _write_edges(transaction, kind, edges, changes.seen, locked)
-    await write_entries(transaction, tenant, changes.nodes.keys(), changed)
+    written = await write_entries(transaction, tenant, changes.nodes.keys(), changed)
+    await write_rollups(transaction, tenant, written.union(changes.nodes), changes.edges)
     if offset is not None:
         await rows(
             transaction,
@@ -95,10 +97,15 @@ async def write_changes(transaction: AsyncManagedTransaction, tenant: str, chang
 async def drop_tenant(connections: Connections, tenant: str) -> None:
     """Delete the whole graph of the tenant.
 
-    The deletion runs in portions, because a transaction of Neo4j is held in memory. The offset is deleted first, so that the log repairs
-    the graph after a crash.
+    The deletion runs in portions, because a transaction of Neo4j is held in memory. The offset is deleted first, and the map gets a
+    new number, so that the log repairs both after a crash.
     """
-    await connections.run("MATCH (p:HeadwaterProgress {tenant: $tenant}) DELETE p", tenant=tenant)
+
+    async def begin(transaction: AsyncManagedTransaction) -> None:
+        await rows(transaction, "MATCH (p:HeadwaterProgress {tenant: $tenant}) DELETE p", tenant=tenant)
+        await void_map(transaction, tenant)
+
+    await connections.write_with(begin)
 
     async def forget(transaction: AsyncManagedTransaction) -> int:
         statement: LiteralString = (
@@ -110,7 +117,7 @@ async def drop_tenant(connections: Connections, tenant: str) -> None:
             await log_change(transaction, tenant, None)
         return int(gone)
 
-    while await connections.write_with(forget):
+    while await connections.write_with(forget) or await connections.write_with(lambda transaction: drop_void(transaction, tenant)):
         pass
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from headwater.graph.model import EdgeKind, Node, NodeKind, bare_name
 from headwater.graph.model.ids import kind_of
 from headwater.graph.stores.rollups import (
+    MOST_HUBS,
     Flow,
     Group,
     HubSides,
@@ -25,7 +26,6 @@ from headwater.graph.stores.rollups import (
 from headwater.graph.stores.sqlite.read import read_nodes
 from headwater.graph.stores.sqlite.vocabulary import CODE
 
-_MOST_HUBS = 500  # of one member and way
 _SHOWN = "(SELECT value FROM json_each(:shown))"
 _INSIDE = "(SELECT value FROM json_each(:inside))"
 
@@ -100,11 +100,11 @@ def member_flows(
             near, far = ("src", "dst") if way is Way.IN else ("dst", "src")
             found = [
                 hub for (hub,) in connection.execute(
-                    f"SELECT {far} FROM edge WHERE {near} = ? AND kind = {CODE[edge]} ORDER BY 1 LIMIT {_MOST_HUBS + 1}", (key,)
+                    f"SELECT {far} FROM edge WHERE {near} = ? AND kind = {CODE[edge]} ORDER BY 1 LIMIT {MOST_HUBS + 1}", (key,)
                 )
             ]  # fmt: skip
-            is_whole = is_whole and len(found) <= _MOST_HUBS
-            hubs.setdefault(identifier, {})[way] = found[:_MOST_HUBS]
+            is_whole = is_whole and len(found) <= MOST_HUBS
+            hubs.setdefault(identifier, {})[way] = found[:MOST_HUBS]
     sides = _sides(connection, lens, {hub for by_way in hubs.values() for found in by_way.values() for hub in found}, permitted)
     groups = {
         identifier: [group for group in its if lens_of(group) == lens and (permitted is None or group in permitted)]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from headwater.graph.model import EdgeKind, NodeKind
-from headwater.graph.stores.rollups import Sums, Way, groups_of, hub_group, lens_of, pairs_of, way_of
+from headwater.graph.stores.rollups import Sums, Way, groups_of, hub_group, lens_of, rewrite, way_of
 from headwater.graph.stores.sqlite.vocabulary import CODE
 
 _READS, _WRITES = CODE[EdgeKind.READS], CODE[EdgeKind.WRITES]
@@ -122,38 +121,31 @@ def _write_sums(connection: sqlite3.Connection, tenant: str, sums: Sums, actors:
     )
     for hub, way, group, count in rows:
         known[hub][Way(way), group] = count
-    changes: dict[int, dict[tuple[Way, str], int]] = {}
-    for (hub, way, group), change in sums.sides.items():
-        if change and hub in known:
-            changes.setdefault(int(hub), {})[way, group] = known[int(hub)].get((way, group), 0) + change
-    flows: Counter[tuple[str, str, str]] = Counter()
-    for hub, sides in changes.items():
-        after = {side: count for side, count in {**known[hub], **sides}.items() if count > 0}
-        if after.keys() != known[hub].keys():
-            old, new = pairs_of(known[hub]), pairs_of(after)
-            flows.update((*pair, actors[hub]) for pair in new - old)
-            flows.subtract((*pair, actors[hub]) for pair in old - new)
-    named = {group for group, count in sums.members.items() if count} | {group for sides in changes.values() for _, group in sides}
-    named |= {group for flow, weight in flows.items() if weight for group in flow}
-    keys = _keys(connection, tenant, named)
+    changed = rewrite(sums, known, actors)
+    keys = _keys(connection, tenant, changed.groups(sums))
     connection.executemany(
         "UPDATE map_group SET members = members + ? WHERE key = ?", [(count, keys[group]) for group, count in sums.members.items() if count]
     )
     connection.executemany(
         "INSERT OR REPLACE INTO map_side (hub, way, grp, count) VALUES (?, ?, ?, ?)",
-        sorted((hub, int(way), keys[group], count) for hub, sides in changes.items() for (way, group), count in sides.items() if count > 0),
+        sorted(
+            (hub, int(way), keys[group], count)
+            for hub, sides in changed.sides.items()
+            for (way, group), count in sides.items()
+            if count > 0
+        ),
     )
     connection.executemany(
         "DELETE FROM map_side WHERE hub = ? AND way = ? AND grp = ?",
-        [(hub, int(way), keys[group]) for hub, sides in changes.items() for (way, group), count in sides.items() if count <= 0],
+        [(hub, int(way), keys[group]) for hub, sides in changed.sides.items() for (way, group), count in sides.items() if count <= 0],
     )
-    changed = sorted((keys[src], keys[dst], keys[actor], weight) for (src, dst, actor), weight in flows.items() if weight)
+    flows = sorted((keys[src], keys[dst], keys[actor], weight) for (src, dst, actor), weight in changed.flows.items())
     connection.executemany(
         "INSERT INTO map_flow (src, dst, actor, weight) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET weight = weight + excluded.weight",
-        changed,
+        flows,
     )
     connection.executemany(
-        "DELETE FROM map_flow WHERE src = ? AND dst = ? AND actor = ? AND weight <= 0", [row[:3] for row in changed if row[3] < 0]
+        "DELETE FROM map_flow WHERE src = ? AND dst = ? AND actor = ? AND weight <= 0", [row[:3] for row in flows if row[3] < 0]
     )
     connection.executemany("UPDATE entry SET weight = weight + ? WHERE key = ?", [(weight, key) for key, weight in sums.weights.items()])
 

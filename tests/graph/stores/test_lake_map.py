@@ -84,24 +84,8 @@ def members(found: LakeMap) -> dict[str, int]:
 
 
 @pytest.fixture
-def lake(request: pytest.FixtureRequest, store: GraphStore, tenant: str) -> Lake:
-    if request.node.callspec.params["store"].startswith("neo4j"):
-        pytest.skip("Neo4j has no map yet")
+def lake(store: GraphStore, tenant: str) -> Lake:
     return Lake(store, tenant)
-
-
-async def test_a_store_without_a_map_says_so(request: pytest.FixtureRequest, store: GraphStore, tenant: str) -> None:
-    asked = (
-        store.lake_map(tenant, Lens.NAMESPACE),
-        store.member_flows(tenant, Lens.NAMESPACE, ["dataset:a:b"]),
-        store.find(tenant, SearchRequest(kinds=(NodeKind.DATASET,), order=Order.WEIGHT)),
-    )
-    for question in asked:
-        if request.node.callspec.params["store"].startswith("neo4j"):
-            with pytest.raises(UnsupportedError):
-                await question
-        else:
-            await question
 
 
 A, B, C = dataset("raw", "a"), dataset("raw", "b"), dataset("mart", "c")

@@ -12,9 +12,11 @@ import pytest
 from headwater.errors import ConfigurationError, UnavailableError
 from headwater.graph.index import open_indexed
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
+from headwater.graph.search import Order, SearchRequest
 from headwater.graph.stores import Direction, open_store
 from headwater.graph.stores.neo4j import changes
 from headwater.graph.stores.neo4j.migrations import MIGRATIONS
+from headwater.graph.stores.rollups import Lens
 from tests.graph.stores.samples import FLOWS, PIPELINE, dataset, node, stamp
 from tests.neo4j_server import Neo4jServer
 
@@ -89,6 +91,11 @@ async def test_no_verb_scans_what_other_tenants_have(neo4j_server: Neo4jServer, 
     await store.ancestors(tenant, [dataset("out")])
     await store.counts(tenant)
     await store.fingerprint(tenant)
+    await store.lake_map(tenant, Lens.NAMESPACE, include=["platform:file"])
+    await store.member_flows(tenant, Lens.NAMESPACE, [dataset("out")])
+    for chosen in ({}, {"namespaces": ("file",)}, {"pipelines": ("pipeline:a:b",)}, {"tags": ("gold",)}, {"text": "out"}):
+        await store.find(tenant, SearchRequest(kinds=(NodeKind.DATASET,), order=Order.WEIGHT, **chosen))
+    await store.drop(tenant)
     await store.close()
     monkeypatch.undo()
     async with neo4j.AsyncGraphDatabase.driver(neo4j_server.uri, auth=(neo4j_server.user, neo4j_server.password)) as driver:
@@ -190,7 +197,7 @@ async def test_services_that_start_at_once_on_a_new_database_make_its_indexes_on
             assert all(numbers in ([], list(range(1, len(MIGRATIONS) + 1))) for numbers in taken)
             assert await ask("MATCH (m:HeadwaterMigration) RETURN m.number") == [len(MIGRATIONS)]
             assert (
-                len(await ask("SHOW INDEXES YIELD name, state WHERE name STARTS WITH 'headwater_' AND state = 'ONLINE' RETURN name")) == 11
+                len(await ask("SHOW INDEXES YIELD name, state WHERE name STARTS WITH 'headwater_' AND state = 'ONLINE' RETURN name")) == 19
             )
     for store in stores:
         await store.close()
