@@ -142,13 +142,10 @@ async def drop_void(transaction: AsyncManagedTransaction, tenant: str) -> int:
     """Delete some groups and flows of former maps of a tenant, and return their number."""
     number = await map_number(transaction, tenant)
     gone = 0
-    statements: tuple[LiteralString, LiteralString] = (
-        "MATCH (g:HeadwaterGroup) WHERE g.tenant = $tenant AND g.map < $map AND g.id IS NOT NULL "
-        "WITH g LIMIT $limit DELETE g RETURN count(*)",
-        "MATCH (f:HeadwaterFlow) WHERE f.tenant = $tenant AND f.map < $map AND f.key IS NOT NULL "
-        "WITH f LIMIT $limit DELETE f RETURN count(*)",
-    )
-    for statement in statements:
+    groups: LiteralString = "MATCH (e:HeadwaterGroup) WHERE e.id IS NOT NULL "
+    flows: LiteralString = "MATCH (e:HeadwaterFlow) WHERE e.key IS NOT NULL "
+    for start in (groups, flows):
+        statement = start + "AND e.tenant = $tenant AND e.map < $map WITH e LIMIT $limit DELETE e RETURN count(*)"
         gone += (await rows(transaction, statement, tenant=tenant, map=number, limit=_DROPPED))[0][0]
     return gone
 
