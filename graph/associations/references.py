@@ -9,6 +9,7 @@ NONE = -(2**63)
 POSITION_BITS = 40
 POSITION_MASK = (1 << POSITION_BITS) - 1
 FAILED_INPUTS = " (failed inputs)"  # suffix of the name of the table of inputs that failed in an actor, with a key for each reason
+ALTERNATE = ".replay-"  # after the name of an output that a committed replay made and did not commit; the id of the replay follows
 ORDINAL_MASK = (1 << 23) - 1
 
 

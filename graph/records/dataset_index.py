@@ -76,6 +76,10 @@ class KnownDatasets:
         ]
         return list(dict.fromkeys(datasets))
 
+    def starting(self, tenant: str, namespace: str, start: str) -> list[KnownDataset]:
+        """Return the datasets of a namespace whose names start with a text."""
+        return self._found("d.name >= ? AND d.name < ? AND d.namespace = ?", tenant, start, start + _LAST, namespace)
+
     def names(self, tenant: str, near: str, most: int) -> list[str]:
         """Return names of datasets: all, or the `most` names whose last part is close to `near` in the alphabet."""
         found: list[str] = []
@@ -97,6 +101,15 @@ class KnownDatasets:
             "ORDER BY u.ended DESC, u.capture DESC LIMIT 1", [role, shaped, tenant, *_parts(dataset)],
         )  # fmt: skip
         return str(rows[0][0]) if rows else None
+
+    def captures(self, tenant: str, dataset: str, role: str) -> list[str]:
+        """Return the captures that wrote (`sink`) or read (`source`) a dataset, the last first."""
+        rows = self._rows(
+            "SELECT c.capture FROM use u JOIN capture c ON c.number = u.capture WHERE u.role = ? AND u.dataset = "
+            "(SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?) ORDER BY u.ended DESC, u.capture DESC",
+            [role, tenant, *_parts(dataset)],
+        )
+        return [str(row[0]) for row in rows]
 
     def beyond(self, tenant: str, datasets: Iterable[str], *, forward: bool) -> dict[str, set[str]]:
         """Return the datasets that feed each dataset, or with `forward` the datasets that it feeds, by node id.

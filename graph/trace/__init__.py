@@ -12,7 +12,8 @@
                                   only datasets are known)
     files that unknown runs wrote rewrites/: former_files and later_files of tables with row numbers; tables (their row numbers)
     files that were moved         moved_files
-    committed replays             changed_records (edited records), replayed_ends (records that no dataset has)
+    committed replays             changed_records (edited records), replayed_ends (records that no dataset has),
+                                  replay_alternates (datasets between that were not committed)
     a captured plan               plan
     within one capture            step/: backward, forward; frames and windows; row_matches (semi-joins, subqueries); set_operations
                                   (INTERSECT ALL, EXCEPT ALL); collisions (keys of one hash); witness_rows and order (rows that a function

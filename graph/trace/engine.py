@@ -43,7 +43,8 @@ from headwater.graph.trace.hops import Hops, list_failures, list_notes
 from headwater.graph.trace.links import Names, list_datasets
 from headwater.graph.trace.partition_locations import find_files_outside
 from headwater.graph.trace.paths_between import datasets_towards
-from headwater.graph.trace.replayed_ends import drop_replayed_ends
+from headwater.graph.trace.replay_alternates import find_targets, report_missed_alternates, report_reached_alternates
+from headwater.graph.trace.replayed_ends import drop_discarded_hops, drop_replayed_ends, find_discarded
 from headwater.graph.trace.selection import (
     check_rows,
     find_places,
@@ -104,8 +105,8 @@ async def trace(
     with get_tracer(store).session(tenant) as session:
         dataset = await find_requested_dataset(session, graph, request)
         target = await find_dataset(session, graph, request.to) if request.to else None
-        target_id = target.id if target is not None else None
-        goal_datasets = await datasets_towards(session, graph, dataset.id, target_id, forward=request.forward) if target_id else None
+        targets = await find_targets(session, target, forward=request.forward)
+        goal_datasets = await find_goal_datasets(session, graph, dataset, targets, forward=request.forward)
         begin, selected = await asyncio.to_thread(_select_records, session, dataset, request, by_origin=False)
         session_context: AbstractContextManager[Session] = nullcontext(session)
         if larger_than is None or await asyncio.to_thread(_exceeds_rows, session, begin, goal_datasets, request, larger_than):
@@ -113,17 +114,15 @@ async def trace(
         with session_context as walking:
             start_table = await asyncio.to_thread(walking.take_table, session, begin)
             result = await asyncio.to_thread(
-                _follow_records, walking, start_table, selected, target_id, goal_datasets, request, by_origin=False
+                _follow_records, walking, start_table, selected, targets, goal_datasets, request, by_origin=False
             )
-            if request.forward and target_id is None:
-                ends = await drop_replayed_ends(walking, graph, result.hops.captures(), result.end_tables)
-                await asyncio.to_thread(report_earlier_versions, walking, ends, replaced=True)
-                result = replace(result, end_tables=ends)
-            coarse_lineage = await lift_to_datasets(graph, walking, result, target_id, goal_datasets, forward=request.forward)
-            places, count = await asyncio.to_thread(_list_places, walking, result, coarse_lineage, target, request)
+            if request.forward:
+                result = await drop_discarded(walking, graph, dataset, result, goal_datasets)
+            coarse_lineage = await lift_to_datasets(graph, walking, result, targets, goal_datasets, forward=request.forward)
+            places, count = await asyncio.to_thread(_list_places, walking, result, coarse_lineage, targets, request)
             names: Names = frozenset({request.column.lower()}) if request.column and not request.forward else None
             hops = [*await asyncio.to_thread(result.hops.list_hops, walking, dataset.id, names), *coarse_lineage.hops]
-        entries, total = await asyncio.to_thread(_make_entries, session, result, coarse_lineage, target_id, request, places, count)
+        entries, total = await asyncio.to_thread(_make_entries, session, result, coarse_lineage, targets, request, places, count)
         coarse_lineage.report(session)
         captures = result.hops.captures()
         is_exact = session.is_whole and all(entry.grain is Grain.RECORD for entry in entries)
@@ -137,6 +136,30 @@ async def trace(
             if request.origins else (),
             notes=[*list_notes(captures, (record.file for record in entries if record.file)), *list_failures(captures, entries)],
         )  # fmt: skip
+
+
+async def find_goal_datasets(
+    session: Session, graph: GraphStore | None, dataset: Dataset, targets: Sequence[Dataset], *, forward: bool
+) -> set[str] | None:
+    """Return the datasets that lead from `dataset` to the targets. None if the trace has no target."""
+    if not targets:
+        return None
+    alternates = [target.id for target in targets[1:]]
+    return await datasets_towards(session, graph, dataset.id, targets[0].id, forward=forward, alternates=alternates)
+
+
+async def drop_discarded(
+    session: Session, graph: GraphStore | None, dataset: Dataset, result: WalkResult, goal_datasets: Collection[str] | None
+) -> WalkResult:
+    """Return the result of a forward walk without what only replays had, and report what replays made from alternates of `dataset`."""
+    await report_missed_alternates(session, graph, dataset, goal_datasets)
+    discarded = await find_discarded(session, graph, result.hops.captures())
+    await asyncio.to_thread(drop_discarded_hops, session, discarded, result.hops)
+    if goal_datasets is not None:
+        return result
+    ends = await asyncio.to_thread(drop_replayed_ends, session, discarded, result.end_tables)
+    await asyncio.to_thread(report_earlier_versions, session, ends, replaced=True)
+    return replace(result, end_tables=ends)
 
 
 def _exceeds_rows(session: Session, begin: str, goal_datasets: Collection[str] | None, request: TraceRequest, most_rows: int) -> bool:
@@ -153,7 +176,7 @@ def _find_origins(session: Session, dataset: Dataset, records: Iterable[TracedRe
 def walk(
     session: Session,
     dataset: Dataset,
-    target_id: str | None,
+    targets: Sequence[Dataset],
     goal_datasets: Collection[str] | None,
     request: TraceRequest,
     *,
@@ -165,14 +188,14 @@ def walk(
     is then empty, because there may be millions.
     """
     begin, selected = _select_records(session, dataset, request, by_origin=by_origin)
-    return _follow_records(session, begin, selected, target_id, goal_datasets, request, by_origin=by_origin)
+    return _follow_records(session, begin, selected, targets, goal_datasets, request, by_origin=by_origin)
 
 
 def _follow_records(
     session: Session,
     begin: str,
     selected: Sequence[TracedRecord],
-    target_id: str | None,
+    targets: Sequence[Dataset],
     goal_datasets: Collection[str] | None,
     request: TraceRequest,
     *,
@@ -180,10 +203,11 @@ def _follow_records(
 ) -> WalkResult:
     names: Names = frozenset({request.column.lower()}) if request.column else None
     if not request.forward:
-        goal = Goal(dataset=target_id, follows=lambda dataset: goal_datasets is None or dataset in goal_datasets)
+        goal = Goal(datasets={target.id for target in targets}, follows=lambda dataset: goal_datasets is None or dataset in goal_datasets)
         upstream = Upstream(session, goal, witness=request.semantics is Semantics.WITNESS)
         upstream.run(begin, names)
         report_earlier_versions(session, upstream.reached)
+        report_reached_alternates(session, targets, upstream.reached)
         return WalkResult(
             begin,
             selected,
@@ -194,6 +218,7 @@ def _follow_records(
             upstream.uncertain_tables,
             upstream.end_files,
         )
+    target_id = targets[0].id if targets else None
     holding = read_content(session, target_id) if target_id is not None else None
     downstream = Downstream(session, target=target_id, goal_datasets=goal_datasets, holding=holding)
     downstream.run(begin)
@@ -381,7 +406,7 @@ async def lift_to_datasets(
     graph: GraphStore | None,
     session: Session,
     result: WalkResult,
-    target_id: str | None,
+    targets: Sequence[Dataset],
     goal_datasets: Collection[str] | None,
     *,
     forward: bool,
@@ -398,9 +423,9 @@ async def lift_to_datasets(
     coarse_lineage = await follow_datasets(
         graph,
         session.tenant,
-        datasets - {target_id},
+        datasets - {target.id for target in targets},
         forward=forward,
-        target=target_id,
+        target=targets[0].id if targets else None,
         followed_jobs=list_followed_jobs if forward else None,
     )
     if goal_datasets is None:
@@ -410,36 +435,37 @@ async def lift_to_datasets(
 
 
 def _list_places(
-    session: Session, result: WalkResult, coarse_lineage: CoarseLineage, target: Dataset | None, request: TraceRequest
+    session: Session, result: WalkResult, coarse_lineage: CoarseLineage, targets: Sequence[Dataset], request: TraceRequest
 ) -> tuple[list[tuple[int, int]], int]:
-    listed_files = select_listed_files(session, coarse_lineage, target, request)
-    return _order_places(session, result.reached_tables if target else result.end_tables, listed_files, request.limit)
+    listed_files = select_listed_files(session, coarse_lineage, targets, request)
+    return _order_places(session, result.reached_tables if targets else result.end_tables, listed_files, request.limit)
 
 
-def select_listed_files(session: Session, coarse_lineage: CoarseLineage, target: Dataset | None, request: TraceRequest) -> set[int]:
-    """Return the files whose records the answer lists. With a target dataset, only its files in the requested partition count."""
+def select_listed_files(session: Session, coarse_lineage: CoarseLineage, targets: Sequence[Dataset], request: TraceRequest) -> set[int]:
+    """Return the files whose records the answer lists. With targets, only their files in the requested partition count."""
     files = [file for file in session.files if request.forward or file.dataset not in coarse_lineage.left_datasets]
-    return {file.number for file in files if target is None or target.contains(file)}
+    return {file.number for file in files if not targets or any(target.contains(file) for target in targets)}
 
 
 def _make_entries(
     session: Session,
     result: WalkResult,
     coarse_lineage: CoarseLineage,
-    target_id: str | None,
+    targets: Sequence[Dataset],
     request: TraceRequest,
     places: Sequence[tuple[int, int]],
     count: int,
 ) -> tuple[list[TracedRecord], int]:
+    target_ids = [target.id for target in targets]
     coarse_records = [
         _make_partition_record(session, number)
         for number in sorted(result.uncertain_files)
-        if target_id is None or session.files[number].dataset == target_id
+        if not targets or session.files[number].dataset in target_ids
     ]
-    if target_id is None:
+    if not targets:
         coarse_records += [TracedRecord(dataset, None, None, Grain.DATASET) for dataset in sorted(coarse_lineage.datasets)]
-    elif target_id in coarse_lineage.passed_datasets:
-        coarse_records.append(TracedRecord(target_id, None, None, Grain.DATASET))
+    elif target_ids[0] in coarse_lineage.passed_datasets:
+        coarse_records.append(TracedRecord(target_ids[0], None, None, Grain.DATASET))
     entries = read_values(session, places) if request.values else list_without_values(session, places)
     return [*entries, *coarse_records][: request.limit], count + len(coarse_records)
 

@@ -47,6 +47,10 @@ class Hops:
     def captures(self) -> list[Capture]:
         return [visit.capture for visit in self._visits.values()]
 
+    def remove(self, captures: Iterable[Capture]) -> None:
+        for capture in captures:
+            self._visits.pop(capture.id, None)
+
     def list_hops(self, session: Session, start: str, names: Names) -> list[Hop]:
         needed_columns = find_needed_columns(self.captures(), [start], names) if names is not None else {}
         return [_make_hop(session, visit, needed_columns.get(visit.capture.id)) for visit in self._visits.values()]

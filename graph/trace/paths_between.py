@@ -23,13 +23,13 @@ _BATCH = 1_000  # datasets per query to the graph
 class _SearchSide:
     """The datasets that are reached from one end of the search: downstream from the start, or upstream from the target."""
 
-    def __init__(self, session: Session, graph: GraphStore | None, start: str, *, forward: bool) -> None:
+    def __init__(self, session: Session, graph: GraphStore | None, starts: Collection[str], *, forward: bool) -> None:
         self._session = session
         self._graph = graph
         self._forward = forward
         self._jobs: dict[str, set[str]] = {}
-        self.frontier = {start}
-        self.visited = {start}
+        self.frontier = set(starts)
+        self.visited = set(starts)
         self.predecessors: dict[str, set[str]] = {}  # dataset → its predecessors in the search
 
     async def weight(self, most_datasets: int) -> int:
@@ -51,9 +51,9 @@ class _SearchSide:
         self.frontier = reached_datasets - self.visited
         self.visited |= self.frontier
 
-    def list_datasets_to(self, goal: str) -> set[str]:
-        """Return the reached datasets that lead to `goal`, and `goal` itself."""
-        leading, queue = {goal}, [goal]
+    def list_datasets_to(self, goals: Collection[str]) -> set[str]:
+        """Return the reached datasets that lead to a goal, and the goals."""
+        leading, queue = set(goals), list(goals)
         while queue:
             unvisited = self.predecessors.get(queue.pop(), set()) - leading
             leading |= unvisited
@@ -87,24 +87,27 @@ class _SearchSide:
         return neighbours
 
 
-async def datasets_towards(session: Session, graph: GraphStore | None, start: str, target: str, *, forward: bool) -> set[str]:
-    """Return the datasets between `start` and `target`, according to captures and the graph.
+async def datasets_towards(
+    session: Session, graph: GraphStore | None, start: str, target: str, *, forward: bool, alternates: Collection[str] = ()
+) -> set[str]:
+    """Return the datasets between `start` and `target` or its alternates, according to captures and the graph.
 
-    The result always contains `target`, and may contain datasets that are not reached from `start`.
+    The result always contains `target` and its alternates, and may contain datasets that are not reached from `start`.
     """
-    datasets = await _search_datasets(session, graph, start, target, forward=forward)
+    datasets = await _search_datasets(session, graph, start, {target, *alternates}, forward=forward)
     holding = await asyncio.to_thread(read_content, session, target) if forward else None
     origins = {session.files[number].dataset for number in holding.moved_files} if holding is not None else set()
     for origin in sorted(origins - datasets):  # its files are now in `target`, and nobody has read them there
-        datasets |= await _search_datasets(session, graph, start, origin, forward=True)
+        datasets |= await _search_datasets(session, graph, start, {origin}, forward=True)
     return datasets
 
 
-async def _search_datasets(session: Session, graph: GraphStore | None, start: str, target: str, *, forward: bool) -> set[str]:
-    start_side, target_side = _SearchSide(session, graph, start, forward=forward), _SearchSide(session, graph, target, forward=not forward)
+async def _search_datasets(session: Session, graph: GraphStore | None, start: str, targets: set[str], *, forward: bool) -> set[str]:
+    start_side = _SearchSide(session, graph, {start}, forward=forward)
+    target_side = _SearchSide(session, graph, targets, forward=not forward)
     while start_side.frontier and target_side.frontier:
         await (await _pick_lighter_side(start_side, target_side)).grow()
-    return start_side.list_datasets_to(target) if not start_side.frontier else target_side.visited
+    return start_side.list_datasets_to(targets) if not start_side.frontier else target_side.visited
 
 
 async def _pick_lighter_side(start_side: _SearchSide, target_side: _SearchSide) -> _SearchSide:

@@ -20,8 +20,8 @@ from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Hop, Incomplete, TraceRequest
 from headwater.graph.trace.coarse_hops import CoarseLineage
 from headwater.graph.trace.datasets import Dataset, find_dataset
-from headwater.graph.trace.engine import WalkResult, lift_to_datasets, select_listed_files, walk
-from headwater.graph.trace.paths_between import datasets_towards
+from headwater.graph.trace.engine import WalkResult, drop_discarded, find_goal_datasets, lift_to_datasets, select_listed_files, walk
+from headwater.graph.trace.replay_alternates import find_targets
 from headwater.graph.trace.session import KnownFile, Session, format_mapping
 from headwater.graph.trace.tracer import open_sparing_session
 from headwater.graph.trace.versions import find_requested_dataset
@@ -107,25 +107,27 @@ async def trace_pairs(graph: GraphStore | None, store: AssociationStore, tenant:
     with open_sparing_session(store, tenant) as session:
         dataset = await find_requested_dataset(session, graph, request)
         target = await find_dataset(session, graph, request.to) if request.to else None
-        target_id = target.id if target is not None else None
-        goal_datasets = await datasets_towards(session, graph, dataset.id, target_id, forward=request.forward) if target_id else None
-        result = await asyncio.to_thread(walk, session, dataset, target_id, goal_datasets, request, by_origin=True)
-        coarse_lineage = await lift_to_datasets(graph, session, result, target_id, goal_datasets, forward=request.forward)
-        yield await asyncio.to_thread(_make_pairs, session, dataset.id, result, coarse_lineage, target, request)
+        targets = await find_targets(session, target, forward=request.forward)
+        goal_datasets = await find_goal_datasets(session, graph, dataset, targets, forward=request.forward)
+        result = await asyncio.to_thread(walk, session, dataset, targets, goal_datasets, request, by_origin=True)
+        if request.forward:
+            result = await drop_discarded(session, graph, dataset, result, goal_datasets)
+        coarse_lineage = await lift_to_datasets(graph, session, result, targets, goal_datasets, forward=request.forward)
+        yield await asyncio.to_thread(_make_pairs, session, dataset.id, result, coarse_lineage, targets, request)
 
 
 def _make_pairs(
-    session: Session, dataset: str, result: WalkResult, coarse_lineage: CoarseLineage, target: Dataset | None, request: TraceRequest
+    session: Session, dataset: str, result: WalkResult, coarse_lineage: CoarseLineage, targets: Sequence[Dataset], request: TraceRequest
 ) -> TracedPairs:
-    target_id = target.id if target is not None else None
+    target_ids = [target.id for target in targets]
     path = [*result.hops.list_hops(session, dataset, None), *coarse_lineage.hops]
     coarse_lineage.report(session)
-    listed_files = select_listed_files(session, coarse_lineage, target, request)
-    pairs = _unite_tables(session, result.reached_tables if target_id else result.end_tables, "origin, file, row", listed_files)
-    uncertain_files = {number for number in result.uncertain_files if target_id is None or session.files[number].dataset == target_id}
+    listed_files = select_listed_files(session, coarse_lineage, targets, request)
+    pairs = _unite_tables(session, result.reached_tables if targets else result.end_tables, "origin, file, row", listed_files)
+    uncertain_files = {number for number in result.uncertain_files if not targets or session.files[number].dataset in target_ids}
     blurred = _unite_tables(session, result.uncertain_tables, "origin, file", uncertain_files) if uncertain_files else None
     session.drop_tables_except({result.begin, pairs, blurred})
-    datasets = sorted(coarse_lineage.datasets) if target_id is None else [target_id] if target_id in coarse_lineage.passed_datasets else []
+    datasets = sorted(coarse_lineage.datasets) if not targets else target_ids[:1] if target_ids[0] in coarse_lineage.passed_datasets else []
     return TracedPairs(
         dataset=dataset, path=path, incomplete=list(session.incomplete), exact=session.is_whole and not uncertain_files and not datasets,
         datasets=datasets, files=session.files, _session=session, _begin=result.begin, _pairs=pairs, _uncertain_pairs=blurred,

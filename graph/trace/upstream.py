@@ -43,11 +43,11 @@ _PLACED = ["origin", "file", "row"]
 class Goal:
     """The end of an upstream walk.
 
-    The walk stops at `dataset`, and `follows` decides which datasets lead there. `allowed_records` is a table `file, row`: the walk follows
-    no other records. `targets` is a table of records to stop at.
+    The walk stops at `datasets`, and `follows` decides which datasets lead there. `allowed_records` is a table `file, row`: the walk
+    follows no other records. `targets` is a table of records to stop at.
     """
 
-    dataset: str | None = None
+    datasets: Collection[str] = ()
     follows: Callable[[str], bool] = lambda _: True
     allowed_records: str | None = None
     targets: str | None = None
@@ -163,16 +163,12 @@ class Upstream:
         if uncertain_numbers:
             self.uncertain_tables.append(session.make_table(f"SELECT DISTINCT origin, file FROM {table} WHERE row IS NULL"))
         numbers = list(is_uncertain_by_file)
-        goal_files = {
-            number for number in numbers if goal.dataset is not None and not first and session.files[number].dataset == goal.dataset
-        }
+        goal_files = {number for number in numbers if goal.datasets and not first and session.files[number].dataset in goal.datasets}
         other_files = [session.files[number] for number in numbers if number not in goal_files]
         writer_of_file = find_writers(session, other_files)
-        if (
-            goal.dataset is not None and not first
-        ):  # a file that was read as part of another dataset may have been written as part of this one
+        if goal.datasets and not first:  # a file that was read as part of another dataset may have been written as part of this one
             goal_files |= {
-                number for number, writer in writer_of_file.items() if list_datasets(session.get_capture(writer))[0] == goal.dataset
+                number for number, writer in writer_of_file.items() if list_datasets(session.get_capture(writer))[0] in goal.datasets
             }
             other_files = [file for file in other_files if file.number not in goal_files]
         if goal_files:

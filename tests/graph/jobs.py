@@ -65,6 +65,7 @@ class Job:
     attrs: int = 0
     attempts: int = 40
     said: dict[str, Any] = field(default_factory=dict)  # of its sink, besides
+    more: dict[str, Any] = field(default_factory=dict)  # of the manifest, besides
     status: str = "complete"
     part: str = "part"  # how the names of its files begin
     modified: int | None = None  # the time of its files, in seconds
@@ -293,7 +294,7 @@ class Job:
                 "columns": [{"name": name, "type": of.columns[name][1], "attr": of.columns[name][0]} for name in columns],
                 "partition_columns": [partition_by] if partition_by else [], **self.said,
             },
-            "segments": entries,
+            "segments": entries, **self.more,
         })  # fmt: skip
         self.store.publish(TENANT, manifest)
         return manifest

@@ -100,6 +100,11 @@ def test_a_committed_replay_is_traced_exactly_and_an_undo_brings_the_old_lineage
     assert (GROUP - {3} <= witness, 3 in witness) == (True, False)  # and one record of the count, without which there is no row
     forward = pipeline.trace("raw", "id = 3", forward=True, to=str(pipeline.folder / "out/report"))
     assert (forward.exact, list(forward.records)) == (True, [])
+    between = pipeline.trace("out/report", "k = 0", to=str(pipeline.folder / "out/clean"))
+    assert (between.exact, {record.values["id"] for record in between.records}) == (True, ALL - {3})
+    assert {Path(record.file or "").parent.name for record in between.records} == {f"clean.replay-{identifier[:12]}"}
+    from_between = pipeline.trace("out/clean", "id = 9", forward=True, to=str(pipeline.folder / "out/report"))
+    assert (from_between.exact, [entry.effect for entry in from_between.incomplete][-1]) == (False, "missing")
     kept = pipeline.trace("raw", "id = 9", forward=True, to=str(pipeline.folder / "out/report"))
     assert (kept.exact, pipeline.reached(kept)) == (True, [("report", 0), ("report", 1), ("report", 2)])
     earlier = pipeline.trace("out/report", "k = 0", as_of=before)
@@ -112,6 +117,7 @@ def test_a_committed_replay_is_traced_exactly_and_an_undo_brings_the_old_lineage
     assert (now.exact, pipeline.ids(now)) == (True, ALL)
     again = pipeline.trace("raw", "id = 3", forward=True)
     assert (again.exact, list(again.records)) == (True, list(forward_before.records))
+    assert [hop.run for hop in again.path] == [hop.run for hop in forward_before.path]
 
 
 def test_edited_records_are_stated_and_the_version_is_a_revision(pipeline: Pipeline) -> None:

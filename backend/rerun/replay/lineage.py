@@ -30,6 +30,7 @@ from headwater.backend.rerun.replay.model import Commit, CommitState, CommittedF
 from headwater.backend.rerun.replay.runner import HOME
 from headwater.backend.rerun.shadow_lineage import map_texts, with_files
 from headwater.errors import InvalidCaptureError, InvalidEventError, InvalidInputError, UnavailableError
+from headwater.graph.associations.references import ALTERNATE
 from headwater.graph.files.table_folders import table_kind
 from headwater.graph.model import NodeKind, node_id, parse_id, run_key
 from headwater.graph.records import ReplacedData
@@ -41,7 +42,6 @@ from headwater.spark_listener.spool import Item, SpoolFolder, applications
 from headwater.spark_listener.spool.log import ItemKind
 
 FILE = "lineage.json"
-PREFIX = ".replay-"  # between the name of an output and the id of the replay, if the output was not committed
 _FOLDER = "folder"  # the kind of place whose files keep their lengths and times in a commit
 _FACET = "headwater_replay"
 _BLOCK = "headwater_block"
@@ -223,7 +223,7 @@ class LineageDelivery:
         renamed: dict[str, Any] = map_texts(body, self._names.unique)
         renamed["replay"] = {"id": self._replay.id, "kind": self._replay.kind, **self._changes(body.get("sources") or ())}
         for source in renamed.get("sources") or ():
-            if PREFIX + self._names.suffix in str(source["dataset"]["name"]):
+            if ALTERNATE + self._names.suffix in str(source["dataset"]["name"]):
                 source["uncommitted"] = True
         if sink is None:
             return renamed
@@ -268,7 +268,7 @@ class ShadowNames:
         self._shadows = tuple(dict.fromkeys([replay.shadow, quote(replay.shadow)]))
         names = sorted(uncommitted, key=len, reverse=True)
         self._renamed = [
-            (re.compile(re.escape(f"{shadow}{spelt}") + _END), f"{spelt}{PREFIX}{self.suffix}")
+            (re.compile(re.escape(f"{shadow}{spelt}") + _END), f"{spelt}{ALTERNATE}{self.suffix}")
             for name in names
             for shadow in self._shadows
             for spelt in dict.fromkeys([name, quote(name)])
@@ -389,7 +389,7 @@ def _replaced_places(replay: Replay, made: Commit | None, lineage: Lineage) -> I
     names = ShadowNames(replay, lineage.uncommitted)
     paths = ShadowPaths(replay.shadow)
     for name in lineage.uncommitted:
-        yield f"{name}{PREFIX}{names.suffix}", str(paths.folder(name))
+        yield f"{name}{ALTERNATE}{names.suffix}", str(paths.folder(name))
     for one in made.folders if made is not None else ():
         yield one.place, one.old
 
