@@ -10,7 +10,7 @@ from typing import Any
 
 from headwater.errors import InvalidQueryError
 
-_WHEN = "--data, --cron, --every, --job, --manual, --when or --file"
+_WHEN = "--data, --cron, --every, --job, --policy, --manual, --when or --file"
 _DO = "--run, --replay, --recapture, --webhook, --notify, --do or --file"
 
 
@@ -51,7 +51,8 @@ def document_of(
 
 def conditions(
     *, data: str | None, where: str | None, failed_check: str | None, stale: str | None, cron: str | None, every: str | None,
-    zone: str | None, missed: str | None, job: str | None, state: str | None, manual: bool, when: str | None,
+    zone: str | None, missed: str | None, job: str | None, state: str | None, policy: str | None, rule: str | None,
+    severity: str | None, manual: bool, when: str | None,
 ) -> dict[str, Any]:  # fmt: skip
     found: dict[str, Any] = {}
     if data is not None and stale is not None:
@@ -66,6 +67,8 @@ def conditions(
         found["time"] = _given(cron=cron, every=every, zone=zone, missed=missed)
     if job is not None:
         found["cascade"] = _given(job=job, state=state)
+    if policy is not None or rule is not None or severity is not None:
+        found["deviation"] = _given(policy=None if policy == "any" else policy, rule=rule, severity=severity)
     if manual:
         found["manual"] = {}
     return found | (_object(when, "when") if when is not None else {})

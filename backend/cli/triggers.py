@@ -51,6 +51,14 @@ Job = Annotated[str | None, typer.Option(metavar="JOB", help="Fire on a state of
 State = Annotated[
     str | None, typer.Option(help="With --job: started, completed, failed or aborted.  [default: completed]", show_default=False)
 ]
+PolicyName = Annotated[
+    str | None, typer.Option("--policy", metavar="NAME", help="Fire when something deviates from it; `any` is any.", show_default=False)
+]
+Rule = Annotated[str | None, typer.Option(metavar="NAME", help="With --policy: this rule only.", show_default=False)]
+LeastSeverity = Annotated[
+    str | None,
+    typer.Option("--severity", help="With --policy: info, warning or error, or what is worse.  [default: info]", show_default=False),
+]
 Manual = Annotated[bool, typer.Option("--manual", help="Fire by hand only.")]
 When = Annotated[str | None, typer.Option(metavar="JSON", help="Any condition, as in a file.", show_default=False)]
 File = Annotated[Path | None, typer.Option(help="A JSON or TOML file with the whole trigger.", show_default=False)]
@@ -77,6 +85,9 @@ def create(
     missed: Missed = None,
     job: Job = None,
     state: State = None,
+    policy: PolicyName = None,
+    rule: Rule = None,
+    severity: LeastSeverity = None,
     manual: Manual = False,
     when: When = None,
     run: Annotated[str | None, typer.Option(metavar="JOB", help="Run the registered program of a job.", show_default=False)] = None,
@@ -121,7 +132,7 @@ def create(
         name=name, file=file,
         when=conditions(
             data=data, where=where, failed_check=failed_check, stale=stale, cron=cron, every=every, zone=zone, missed=missed,
-            job=job, state=state, manual=manual, when=when,
+            job=job, state=state, policy=policy, rule=rule, severity=severity, manual=manual, when=when,
         ),
         do=actions(
             run=run, namespace=namespace, replay=replay, output=output, dataset=dataset, recapture=recapture, webhook=webhook,

@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headwater.backend.home.quick_settings import HomeSettings
-from headwater.backend.policies.store import SCHEMA, Filed, FiledState, PolicyStore, PolicyVersion, filed_id
-from headwater.backend.tables import open_database
+from headwater.backend.policies.store import Filed, FiledState, PolicyStore, PolicyVersion, filed_id, open_policy_store
 from headwater.backend.yaml_reader import parse_document
-from headwater.errors import HeadwaterError, InvalidInputError
+from headwater.errors import HeadwaterError, InvalidInputError, NotFoundError
 from headwater.graph.model.stated_texts import find_fault
 from headwater.graph.policies import Policy, Report, check_policy, infer_policy, parse_policy, read_flow_graph
 from headwater.graph.policies.flow_graph import read_flows_around
@@ -61,7 +60,7 @@ class Policies:
     @property
     def store(self) -> PolicyStore:
         if self._opened is None:
-            self._opened = PolicyStore(open_database(SCHEMA, self._settings, self._settings.folder.policies))
+            self._opened = open_policy_store(self._settings)
         return self._opened
 
     def name_of(self, text: str) -> str:
@@ -111,6 +110,17 @@ class Policies:
 
     async def current(self, tenant: str) -> list[PolicyVersion]:
         return await asyncio.to_thread(lambda: self.store.current(tenant)) if has_policies(self._settings) else []
+
+    async def rules(self, tenant: str, name: str) -> list[str]:
+        """Return the names of the rules of an applied policy.
+
+        Raises:
+            NotFoundError: there is no such policy.
+        """
+        found = next((version for version in await self.current(tenant) if version.name == name), None)
+        if found is None:
+            raise NotFoundError(f"There is no policy {name!r}.", hint="`headwater policy list` names them.")
+        return [heading.name for heading, _ in self._parse(found.text).rules]
 
     async def deviations(
         self, tenant: str, policy: str | None = None, states: Collection[str] = tuple(FiledState), most: int = MAX_PAGE

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from headwater.backend.tables import Connection, Database, Row, Schema
+from headwater.backend.home.quick_settings import HomeSettings
+from headwater.backend.tables import Connection, Database, Row, Schema, open_database
 from headwater.errors import NotFoundError
 from headwater.graph.model import NodeKind
 from headwater.graph.policies import Deviation, Severity
@@ -35,6 +36,12 @@ SCHEMA = Schema(
             """CREATE TABLE policy_subject (tenant text NOT NULL, subject text NOT NULL, policy text NOT NULL, id text NOT NULL,
                 PRIMARY KEY (tenant, subject, policy, id))""",
             "CREATE INDEX policy_subject_by_deviation ON policy_subject (tenant, policy, id)",
+        ),
+        (
+            # The number of each opening, in the order of the tenant's openings, and the last one so far.
+            "ALTER TABLE policy_lock ADD COLUMN opening bigint NOT NULL DEFAULT 0",
+            "ALTER TABLE policy_deviation ADD COLUMN opening bigint NOT NULL DEFAULT 0",
+            "CREATE INDEX policy_deviation_by_opening ON policy_deviation (tenant, opening)",
         ),
     ),
 )
@@ -172,8 +179,10 @@ class PolicyStore:
                 policy=policy,
             )
             known, present = {str(row[0]) for row in rows}, {filed_id(policy, deviation) for deviation in found}
-            for deviation in found:
-                _put(connection, tenant, policy, deviation, now)
+            opening = _take_numbers(connection, tenant, len(present - known))
+            for identifier, deviation in {filed_id(policy, deviation): deviation for deviation in found}.items():
+                opening += identifier not in known
+                _put(connection, tenant, policy, deviation, now, opening)
             for gone in (known if replaces else known & set(fixed)) - present:
                 connection.run(
                     "UPDATE policy_deviation SET fixed = :now WHERE tenant = :tenant AND policy = :policy AND id = :id",
@@ -201,6 +210,20 @@ class PolicyStore:
             tenant=tenant, policy=policy or "", now=now, most=most, **{state.value: int(state in wanted) for state in FiledState},
         )  # fmt: skip
         return [_filed(row, now) for row in rows]
+
+    def last_opening(self, tenant: str) -> int:
+        """Return the number of the latest opening of a deviation, or 0."""
+        rows = self._database.ask("SELECT opening FROM policy_lock WHERE tenant = :tenant", tenant=tenant)
+        return int(rows[0][0]) if rows else 0
+
+    def opened_after(self, tenant: str, opening: int, most: int) -> list[tuple[int, Filed]]:
+        """Return the deviations whose last opening has a number above `opening`, the first ones first, with this number."""
+        rows = self._database.ask(
+            f"SELECT opening, {_COLUMNS} FROM policy_deviation WHERE tenant = :tenant AND opening > :opening ORDER BY opening LIMIT :most",
+            tenant=tenant, opening=opening, most=most,
+        )  # fmt: skip
+        now = self._database.clock()
+        return [(int(row[0]), _filed(row[1:], now)) for row in rows]
 
     def open_about(self, tenant: str, policy: str, subjects: Iterable[str]) -> set[str]:
         """Return the ids of deviations that are not fixed, and whose path leads over one of some jobs, or that lack a fact there."""
@@ -233,32 +256,46 @@ class PolicyStore:
         return _filed(rows[0], now)
 
 
+def open_policy_store(settings: HomeSettings) -> PolicyStore:
+    """Open the policies of a home or of all replicas. A missing file is created."""
+    return PolicyStore(open_database(SCHEMA, settings, settings.folder.policies))
+
+
 def filed_id(policy: str, deviation: Deviation) -> str:
     return hashlib.sha256(f"{policy}\0{deviation.id}".encode()).hexdigest()[:16]
 
 
 def _lock(connection: Connection, tenant: str) -> None:
     """Take the lock of a tenant, so that its writers run one after the other."""
-    connection.run("INSERT INTO policy_lock VALUES (:tenant, 0) ON CONFLICT (tenant) DO NOTHING", tenant=tenant)
+    connection.run("INSERT INTO policy_lock (tenant, number) VALUES (:tenant, 0) ON CONFLICT (tenant) DO NOTHING", tenant=tenant)
     connection.run("UPDATE policy_lock SET number = number WHERE tenant = :tenant", tenant=tenant)
 
 
-def _put(connection: Connection, tenant: str, policy: str, deviation: Deviation, now: float) -> None:
+def _take_numbers(connection: Connection, tenant: str, count: int) -> int:
+    """Take the next numbers of openings, and return the number before them."""
+    rows = connection.run(
+        "UPDATE policy_lock SET opening = opening + :count WHERE tenant = :tenant RETURNING opening", count=count, tenant=tenant
+    )
+    return int(rows[0][0]) - count
+
+
+def _put(connection: Connection, tenant: str, policy: str, deviation: Deviation, now: float, opening: int) -> None:
     details = {
         "rule": deviation.rule, "owner": deviation.owner, "source": deviation.source, "target": deviation.target,
         "message": deviation.message, "path": list(deviation.path), "since": deviation.since, "certain": deviation.certain,
         "severity": deviation.severity.value,
     }  # fmt: skip
     connection.run(
-        "INSERT INTO policy_deviation (tenant, policy, id, details, severity, opened, seen)"
-        " VALUES (:tenant, :policy, :id, :details, :severity, :now, :now)"
+        "INSERT INTO policy_deviation (tenant, policy, id, details, severity, opened, seen, opening)"
+        " VALUES (:tenant, :policy, :id, :details, :severity, :now, :now, :opening)"
         " ON CONFLICT (tenant, policy, id) DO UPDATE SET details = excluded.details, severity = excluded.severity, seen = excluded.seen,"
         " opened = CASE WHEN policy_deviation.fixed IS NULL THEN policy_deviation.opened ELSE excluded.opened END,"
+        " opening = CASE WHEN policy_deviation.fixed IS NULL THEN policy_deviation.opening ELSE excluded.opening END,"
         " reason = CASE WHEN policy_deviation.fixed IS NULL THEN policy_deviation.reason END,"
         " accepted_by = CASE WHEN policy_deviation.fixed IS NULL THEN policy_deviation.accepted_by END,"
         " accepted_until = CASE WHEN policy_deviation.fixed IS NULL THEN policy_deviation.accepted_until END, fixed = NULL",
         tenant=tenant, policy=policy, id=filed_id(policy, deviation), details=json.dumps(details),
-        severity=deviation.severity.value, now=now,
+        severity=deviation.severity.value, now=now, opening=opening,
     )  # fmt: skip
     key = {"tenant": tenant, "policy": policy, "id": filed_id(policy, deviation)}
     connection.run("DELETE FROM policy_subject WHERE tenant = :tenant AND policy = :policy AND id = :id", **key)

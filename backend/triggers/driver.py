@@ -37,6 +37,7 @@ class TriggerDriver(BackgroundLoop):
         # These imports load DuckDB, which a service without triggers does not need.
         from headwater.backend.triggers.actions import Site
         from headwater.backend.triggers.evaluator import Evaluator
+        from headwater.backend.triggers.openings import Openings
         from headwater.backend.triggers.permissions import Permissions
         from headwater.backend.triggers.runner import Runner
         from headwater.backend.triggers.silence import Silence
@@ -52,13 +53,14 @@ class TriggerDriver(BackgroundLoop):
         runner, looks = Runner(store, site, permissions), SourceLooks(site)
         evaluator = Evaluator(store, self._workspace.log, graph, records.of, permissions.refusal)
         silence = Silence(store, self._workspace.log, graph)
+        openings = Openings(store, settings)
         pruning = Pruning(store, settings.trigger_days)
         try:
             await graph.open()
             while not self._stopping:
                 self._woken.clear()
                 try:
-                    did = await take_turn(store, evaluator, runner, pruning, looks, silence)
+                    did = await take_turn(store, evaluator, runner, pruning, looks, silence, openings)
                 except HeadwaterError as error:  # running actions continue
                     self._fail(error)
                     await self._wait(_PAUSE)
@@ -70,6 +72,7 @@ class TriggerDriver(BackgroundLoop):
             with suppress(HeadwaterError):
                 await runner.stop()
             owners.close()
+            await asyncio.to_thread(openings.close)
             await asyncio.to_thread(records.close)
             await graph.close()
             await asyncio.to_thread(store.close)

@@ -30,6 +30,7 @@ from headwater.errors import InvalidQueryError
 MOST_ENTRIES = 100_000  # limit of log entries in a period
 MOST_INSTANTS = 10_000  # limit of tested instants of time conditions
 _PAGE = 1_000
+_UNTESTED = {"stale": "The silence of a dataset is", "deviation": "Deviations from policies are"}  # no entry of the log states them
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,8 @@ async def rehearse(
         )
         _insert(database, trigger)
         entries, notes = await asyncio.to_thread(_entries, workspace, tenant, since, until)
-        if any(member.kind == "stale" for one in (*wanted, trigger) for member in one.definition.condition.members):
-            notes = [*notes, "The silence of a dataset is not tested: causes of the kind stale are missing."]
+        kinds = {member.kind for one in (*wanted, trigger) for member in one.definition.condition.members}
+        notes += [f"{what} not tested: causes of the kind {kind} are missing." for kind, what in _UNTESTED.items() if kind in kinds]
         notes += await _play(workspace, records, tenant, store, clock, entries, [*wanted, trigger], until)
         found = await asyncio.to_thread(lambda: store.causes.of(trigger.id, first=1_000_000))
         return Rehearsal(sorted(found, key=lambda cause: (cause.at, cause.id)), len(entries), notes)

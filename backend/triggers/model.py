@@ -15,7 +15,10 @@ UNEVALUATED = "the predicate cannot be evaluated"  # reasons begin with this tex
 
 
 class FactKind(StrEnum):
-    """The kind of a fact, which decides what the fact's subject is: a dataset, a job or a trigger. `stale` is the silence of a dataset."""
+    """The kind of a fact, which decides what the fact's subject is: a dataset, a job, a trigger or a policy.
+
+    `stale` is the silence of a dataset.
+    """
 
     VERSION = "version"
     CHECK = "check"
@@ -24,6 +27,7 @@ class FactKind(StrEnum):
     MANUAL = "manual"
     FIRED = "fired"
     STALE = "stale"
+    DEVIATION = "deviation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +117,10 @@ class TriggerState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A stored trigger. Log entries up to the offset `since` do not fire it. The module `owners` describes the form of `owner`.
+    """A stored trigger. The module `owners` describes the form of `owner`.
 
-    `workflow` is the name of the workflow whose file declares the trigger, or None.
+    Log entries up to the offset `since` do not fire it, nor do openings of deviations up to the number `opening`. `workflow` is the name of
+    the workflow whose file declares the trigger, or None.
     """
 
     id: str
@@ -128,6 +133,7 @@ class Trigger:
     since: int
     last_fired: float | None
     workflow: str | None = None
+    opening: int = 0
 
     @property
     def name(self) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from headwater.backend.policies import Policies
 from headwater.backend.triggers.store import TriggerStore
 from headwater.errors import InvalidInputError, InvalidQueryError, NotFoundError
 from headwater.graph.model import NodeKind, node_id, parse_id
@@ -11,15 +12,19 @@ from headwater.graph.names import nodes_named
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 
+_SHOWN = 20  # rules in a hint
 _HINT = "`headwater lineage` shows the names. To name one that no run has used yet, give its id: {}."
 
 
 class Names:
-    def __init__(self, store: TriggerStore, graph: GraphStore, records: AssociationStore, tenant: str) -> None:
+    def __init__(
+        self, store: TriggerStore, graph: GraphStore, records: AssociationStore, tenant: str, policies: Callable[[], Policies]
+    ) -> None:
         self._store = store
         self._graph = graph
         self._records = records
         self._tenant = tenant
+        self._policies = policies
 
     async def dataset(self, text: str, field: str) -> str:
         found = await nodes_named(self._graph, self._tenant, text, (NodeKind.DATASET,))
@@ -51,6 +56,19 @@ class Names:
             return self._store.definitions.get(self._tenant, name).id
         except NotFoundError as error:
             raise InvalidInputError(error.message, field=field, hint="Create that trigger first.") from None
+
+    async def policy(self, name: str, rule: str | None) -> None:
+        policies = self._policies()
+        try:
+            rules = await policies.rules(self._tenant, name)
+        except NotFoundError as error:
+            raise InvalidInputError(error.message, field="deviation.policy", hint="Apply the policy first.") from None
+        finally:
+            await policies.close()
+        if rule is not None and rule not in rules:
+            raise InvalidInputError(
+                f"The policy {name} has no rule {rule!r}.", field="deviation.rule", hint=f"Its rules are {', '.join(rules[:_SHOWN])}."
+            )
 
 
 def _is_id(text: str, kind: NodeKind) -> bool:

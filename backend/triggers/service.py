@@ -8,11 +8,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from uuid import uuid4
 
+from headwater.backend.policies import Policies, has_policies
+from headwater.backend.policies.store import open_policy_store
 from headwater.backend.triggers.actions import Site
 from headwater.backend.triggers.conditions import KINDS
 from headwater.backend.triggers.definition import read_definition
@@ -28,6 +31,7 @@ from headwater.backend.triggers.model import (
     TriggerState,
 )
 from headwater.backend.triggers.names import Names
+from headwater.backend.triggers.openings import waits_for_deviations
 from headwater.backend.triggers.store import TriggerStore
 from headwater.backend.triggers.tenant_records import TenantRecords
 from headwater.errors import InvalidInputError
@@ -58,8 +62,8 @@ class Triggers:
         """
         definition = await self._checked(tenant, document)
         await check_cycles(self._graph, tenant, definition, await self.all(tenant))
-        since = await asyncio.to_thread(self._site.workspace.log.latest, tenant)
-        create = partial(self._store.definitions.create, tenant, definition, owner, since=since, workflow=workflow)
+        since, opening = await asyncio.to_thread(self._present, tenant, definition)
+        create = partial(self._store.definitions.create, tenant, definition, owner, since=since, opening=opening, workflow=workflow)
         return await asyncio.to_thread(create)
 
     async def check(self, tenant: str, document: Mapping[str, Any]) -> Definition:
@@ -109,8 +113,9 @@ class Triggers:
     async def resume(self, tenant: str, name: str, owner: Mapping[str, Any]) -> Trigger:
         """Start a trigger again. The caller becomes its owner."""
         trigger = await self.get(tenant, name)
-        since = await asyncio.to_thread(self._site.workspace.log.latest, tenant)
-        return await asyncio.to_thread(partial(self._store.definitions.set_state, trigger, TriggerState.ACTIVE, since=since, owner=owner))
+        since, opening = await asyncio.to_thread(self._present, tenant, trigger.definition)
+        resume = partial(self._store.definitions.set_state, trigger, TriggerState.ACTIVE, since=since, opening=opening, owner=owner)
+        return await asyncio.to_thread(resume)
 
     async def remove(self, tenant: str, name: str) -> Trigger:
         """Remove a trigger with its history.
@@ -144,10 +149,21 @@ class Triggers:
         others = {one.id: one for one in await self.all(tenant)}
         return [definition, *(one.definition for one in awaited_triggers(definition, others))]
 
+    def _present(self, tenant: str, definition: Definition) -> tuple[int, int]:
+        """Return the positions in the log and in the openings of deviations. What happened before them does not fire a trigger."""
+        workspace = self._site.workspace
+        since = workspace.log.latest(tenant)
+        if not waits_for_deviations(definition) or not has_policies(workspace.settings):
+            return since, 0
+        with closing(open_policy_store(workspace.settings)) as policies:
+            return since, policies.last_opening(tenant)
+
     async def _checked(self, tenant: str, document: Mapping[str, Any]) -> Definition:
         records = TenantRecords(self._site.workspace)
         try:
-            names = Names(self._store, self._graph, records.of(tenant), tenant)
+            names = Names(
+                self._store, self._graph, records.of(tenant), tenant, lambda: Policies(self._site.workspace.settings, self._graph)
+            )
             return await read_definition(document, names, self._site, tenant)
         finally:
             await asyncio.to_thread(records.close)

@@ -8,6 +8,7 @@ import time
 from headwater.backend.triggers.actions import Site
 from headwater.backend.triggers.evaluator import Evaluator
 from headwater.backend.triggers.model import Trigger
+from headwater.backend.triggers.openings import Openings
 from headwater.backend.triggers.runner import Runner
 from headwater.backend.triggers.silence import Silence
 from headwater.backend.triggers.store import TriggerStore
@@ -50,14 +51,16 @@ class SourceLooks:
 
 
 async def take_turn(
-    store: TriggerStore, evaluator: Evaluator, runner: Runner, pruning: Pruning, looks: SourceLooks, silence: Silence
-) -> int:
+    store: TriggerStore, evaluator: Evaluator, runner: Runner, pruning: Pruning, looks: SourceLooks, silence: Silence,
+    openings: Openings,
+) -> int:  # fmt: skip
     """Find causes and start actions once. Returns the number of entries, predicates, causes and executions processed."""
     done = 0
     for tenant in await asyncio.to_thread(store.definitions.tenants):
         done += await evaluator.follow_log(tenant)
         done += await evaluator.check_rows(tenant)
         done += await silence.look(tenant)
+        done += await openings.look(tenant)
     done += await asyncio.to_thread(store.causes.tick, looks.is_idle)
     await pruning.step()
     tenants = await asyncio.to_thread(store.executions.tenants)

@@ -28,6 +28,9 @@ class NameLookup(Protocol):
     async def trigger(self, name: str, field: str) -> str:
         """Return the id of a trigger."""
 
+    async def policy(self, name: str, rule: str | None) -> None:
+        """Check that a policy with this name is applied, and that it has the rule."""
+
 
 class Kind(Protocol):
     """The interface of a kind of simple condition."""

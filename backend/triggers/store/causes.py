@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from headwater.backend.tables.database import Database
+from headwater.backend.tables.database import Connection, Database
 from headwater.backend.triggers.model import Cause, Fact, Trigger
 from headwater.backend.triggers.store.cause_writer import CauseWriter, Match, where_of
 from headwater.backend.triggers.store.rows import CAUSE, TRIGGER, cause_of, lock_tenant, trigger_of
@@ -46,23 +46,28 @@ class Causes:
         with self._database.transaction() as connection:
             if lock_tenant(connection, tenant) != after:
                 return 0
-            ordered = 0
-            if matches:
-                turn = CauseWriter(connection, tenant)
-                for match in matches:
-                    turn.add(match)
-                ordered = turn.ordered
+            ordered = _add(connection, tenant, matches)
             connection.run("UPDATE trigger_lock SET number = :upto WHERE tenant = :tenant", upto=upto, tenant=tenant)
         return ordered
+
+    def record_openings(self, tenant: str, matches: Sequence[Match], *, after: int, upto: int) -> int:
+        """Record deviations that opened, and move the cursor over their numbers. Returns the number of executions ordered.
+
+        The method does nothing if the cursor is not at `after`, because another process was faster.
+        """
+        with self._database.transaction() as connection:
+            lock_tenant(connection, tenant)
+            moved = connection.run(
+                "UPDATE trigger_lock SET opening = :upto WHERE tenant = :tenant AND opening = :after RETURNING 1",
+                upto=upto, after=after, tenant=tenant,
+            )  # fmt: skip
+            return _add(connection, tenant, matches) if moved else 0
 
     def record_facts(self, tenant: str, matches: Sequence[Match]) -> int:
         """Record facts that no entry of the log states. Returns the number of executions ordered."""
         with self._database.transaction() as connection:
             lock_tenant(connection, tenant)
-            turn = CauseWriter(connection, tenant)
-            for match in matches:
-                turn.add(match)
-        return turn.ordered
+            return _add(connection, tenant, matches)
 
     def fire(self, trigger: Trigger, fact: Fact) -> Cause:
         """Fire a trigger by hand, whatever its condition. The cause has the id of the fact. An existing cause is returned unchanged."""
@@ -178,6 +183,16 @@ class Causes:
             id=trigger, before=before if before is not None else 1e18, first=first,
         )  # fmt: skip
         return [cause_of(row) for row in rows]
+
+
+def _add(connection: Connection, tenant: str, matches: Sequence[Match]) -> int:
+    """Process matches, and return the number of executions ordered."""
+    if not matches:
+        return 0
+    turn = CauseWriter(connection, tenant)
+    for match in matches:
+        turn.add(match)
+    return turn.ordered
 
 
 def _has_source(trigger: Trigger) -> bool:

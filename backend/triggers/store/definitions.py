@@ -22,8 +22,12 @@ class Definitions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, tenant: str, definition: Definition, owner: Mapping[str, Any], *, since: int, workflow: str | None = None) -> Trigger:
-        """Store a trigger. Log entries up to the offset `since` do not fire it. `workflow` is the workflow that declares it.
+    def create(
+        self, tenant: str, definition: Definition, owner: Mapping[str, Any], *, since: int, opening: int = 0, workflow: str | None = None
+    ) -> Trigger:
+        """Store a trigger. Log entries up to the offset `since`, and openings of deviations up to the number `opening`, do not fire it.
+
+        `workflow` is the workflow that declares it.
 
         Raises:
             InvalidInputError: another trigger has this name.
@@ -39,7 +43,9 @@ class Definitions:
             if not connection.run("SELECT 1 FROM trigger_definition WHERE tenant = :tenant LIMIT 1", tenant=tenant) and since > number:
                 # Entries before the first trigger are never needed.
                 connection.run("UPDATE trigger_lock SET number = :since WHERE tenant = :tenant", since=since, tenant=tenant)
-            made = Trigger(uuid4().hex, tenant, definition, owner, TriggerState.ACTIVE, None, connection.now(), since, None, workflow)
+            made = Trigger(
+                uuid4().hex, tenant, definition, owner, TriggerState.ACTIVE, None, connection.now(), since, None, workflow, opening
+            )
             insert(connection, made)
         return made
 
@@ -65,11 +71,16 @@ class Definitions:
         rows = self._database.ask("SELECT number FROM trigger_lock WHERE tenant = :tenant", tenant=tenant)
         return int(rows[0][0]) if rows else 0
 
+    def opening(self, tenant: str) -> int:
+        """Return the number of the opening of a deviation up to which causes were found."""
+        rows = self._database.ask("SELECT opening FROM trigger_lock WHERE tenant = :tenant", tenant=tenant)
+        return int(rows[0][0]) if rows else 0
+
     def set_state(
-        self, trigger: Trigger, state: TriggerState, reason: str | None = None, *, since: int | None = None,
+        self, trigger: Trigger, state: TriggerState, reason: str | None = None, *, since: int | None = None, opening: int | None = None,
         owner: Mapping[str, Any] | None = None,
     ) -> Trigger:  # fmt: skip
-        """Change the state of a trigger. If `since` is given, events up to that offset and up to now do not fire it.
+        """Change the state of a trigger. If `since` and `opening` are given, what happened up to then and up to now does not fire it.
 
         Without `owner`, the stored owner stays: `trigger` may be older than the last change of it.
         """
@@ -77,8 +88,9 @@ class Definitions:
             lock_tenant(connection, trigger.tenant)
             changed = connection.run(
                 "UPDATE trigger_definition SET state = :state, reason = :reason, owner = coalesce(:owner, owner),"
-                " since = coalesce(:since, since) WHERE id = :id RETURNING 1",
-                state=str(state), reason=reason, owner=json.dumps(dict(owner)) if owner is not None else None, since=since, id=trigger.id,
+                " since = coalesce(:since, since), opening = coalesce(:opening, opening) WHERE id = :id RETURNING 1",
+                state=str(state), reason=reason, owner=json.dumps(dict(owner)) if owner is not None else None, since=since,
+                opening=opening, id=trigger.id,
             )  # fmt: skip
             if changed and since is not None:
                 _forget_progress(connection, trigger.id)
@@ -110,11 +122,11 @@ class Definitions:
 def insert(connection: Connection, trigger: Trigger) -> None:
     """Store a trigger, and set the clocks of its time conditions."""
     connection.run(
-        "INSERT INTO trigger_definition (id, tenant, name, document, owner, state, created, since, workflow)"
-        " VALUES (:id, :tenant, :name, :document, :owner, :state, :created, :since, :workflow)",
+        "INSERT INTO trigger_definition (id, tenant, name, document, owner, state, created, since, workflow, opening)"
+        " VALUES (:id, :tenant, :name, :document, :owner, :state, :created, :since, :workflow, :opening)",
         id=trigger.id, tenant=trigger.tenant, name=trigger.name, document=document_of(trigger.definition),
         owner=json.dumps(dict(trigger.owner)), state=str(trigger.state), created=trigger.created, since=trigger.since,
-        workflow=trigger.workflow,
+        workflow=trigger.workflow, opening=trigger.opening,
     )  # fmt: skip
     _set_clocks(connection, trigger)
 

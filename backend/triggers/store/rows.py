@@ -23,19 +23,19 @@ from headwater.backend.triggers.model import (
     TriggerState,
 )
 
-TRIGGER = "d.id, d.tenant, d.document, d.owner, d.state, d.reason, d.created, d.since, d.last_fired, d.workflow"
+TRIGGER = "d.id, d.tenant, d.document, d.owner, d.state, d.reason, d.created, d.since, d.last_fired, d.workflow, d.opening"
 EXECUTION = "e.id, e.tenant, e.trigger_id, e.cause, e.depth, e.state, e.attempt, e.created, e.started, e.ended, e.error, e.result"
 CAUSE = "c.trigger_id, c.cause, c.at, c.depth, c.outcome, c.reason, c.facts, c.execution"
 
 
 def lock_tenant(connection: Connection, tenant: str) -> int:
     """Lock the tenant until the end of the transaction, and return the log offset up to which causes were found."""
-    connection.run("INSERT INTO trigger_lock VALUES (:tenant, 0) ON CONFLICT (tenant) DO NOTHING", tenant=tenant)
+    connection.run("INSERT INTO trigger_lock (tenant, number) VALUES (:tenant, 0) ON CONFLICT (tenant) DO NOTHING", tenant=tenant)
     return int(connection.run("UPDATE trigger_lock SET number = number WHERE tenant = :tenant RETURNING number", tenant=tenant)[0][0])
 
 
 def trigger_of(row: Row) -> Trigger:
-    identifier, tenant, document, owner, state, reason, created, since, last_fired, workflow = row
+    identifier, tenant, document, owner, state, reason, created, since, last_fired, workflow, opening = row
     return Trigger(
         identifier,
         tenant,
@@ -47,6 +47,7 @@ def trigger_of(row: Row) -> Trigger:
         int(since),
         last_fired,
         workflow,
+        int(opening),
     )
 
 

@@ -51,6 +51,11 @@ _STEPS = (
             shared integer NOT NULL, owner text NOT NULL, author text NOT NULL, created double precision NOT NULL,
             changed double precision NOT NULL, UNIQUE (tenant, owner, name))""",
     ),
+    (
+        # The openings of deviations in which causes were found, and those before a trigger, which do not fire it.
+        "ALTER TABLE trigger_lock ADD COLUMN opening bigint NOT NULL DEFAULT 0",
+        "ALTER TABLE trigger_definition ADD COLUMN opening bigint NOT NULL DEFAULT 0",
+    ),
 )
 
 SCHEMA = Schema("triggers", "trigger", _STEPS)

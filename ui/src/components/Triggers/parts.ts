@@ -77,6 +77,15 @@ export const CONDITIONS: readonly Kind[] = [
       { name: 'missed', label: 'Missed instants', options: ['once', 'skip', 'all'] },
     ],
   },
+  {
+    name: 'deviation',
+    label: 'something deviates from a policy',
+    parts: [
+      { name: 'policy', label: 'Policy', placeholder: 'any policy' },
+      { name: 'rule', label: 'Rule', placeholder: 'any rule' },
+      { name: 'severity', label: 'Severity, at least', options: ['info', 'warning', 'error'] },
+    ],
+  },
   { name: 'all_of', label: 'all of some triggers fire', parts: COMBINATION },
   { name: 'any_of', label: 'one of some triggers fires', parts: COMBINATION },
   { name: 'manual', label: 'somebody fires it', parts: [] },
