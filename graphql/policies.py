@@ -16,7 +16,7 @@ from headwater.graph.access.scopes import Scope
 from headwater.graph.policies import Deviation, Report, Severity
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.root_fields import mutation, query
-from headwater.graphql.services import FiledView, PolicyService, PolicyVersionView, available
+from headwater.graphql.services import FiledDeviationView, PolicyService, PolicyVersionView, available
 from headwater.graphql.types import Info
 
 strawberry.enum(Severity, name="Severity", description="The severity of a deviation from a rule.")
@@ -73,7 +73,7 @@ class PolicyDeviation:
         )  # fmt: skip
 
     @classmethod
-    def filed(cls, found: FiledView) -> PolicyDeviation:
+    def filed(cls, found: FiledDeviationView) -> PolicyDeviation:
         made = cls.of(found.deviation)
         made.id = strawberry.ID(found.id)
         made.policy, made.state = found.policy, DeviationState(found.state)
@@ -90,11 +90,12 @@ class IdleSelector:
 
 @strawberry.type(description="The deviations from a policy, found by a check of the whole graph.")
 class PolicyReport:
-    """`cut` names the rules of which only some deviations are listed."""
+    """`cut` names the rules of which only some deviations are listed. `conflicts` are contradictions of rules for the present nodes."""
 
     deviations: list[PolicyDeviation]
     idle: list[IdleSelector]
     cut: list[str]
+    conflicts: list[str]
 
     @classmethod
     def of(cls, report: Report) -> PolicyReport:
@@ -102,6 +103,7 @@ class PolicyReport:
             deviations=[PolicyDeviation.of(each) for each in report.deviations],
             idle=[IdleSelector(rule=rule, selector=selector) for rule, selector in report.idle],
             cut=list(report.cut),
+            conflicts=list(report.conflicts),
         )
 
 

@@ -43,6 +43,7 @@ from headwater.block_requests import AsyncBlockRequests, BlockRequests
 from headwater.description_requests import AsyncDescriptionRequests, Description, DescriptionRequests, GlossaryTerm, SavedView
 from headwater.errors import HeadwaterError, LargeTraceError, NotFoundError, UnavailableError
 from headwater.following import AsyncFollowing, Following
+from headwater.policy_requests import AsyncPolicyRequests, Policy, PolicyDeviation, PolicyReport, PolicyRequests
 from headwater.subscriptions import NODE, RECAPTURE, REPLAY, Subscriptions
 from headwater.transport import GraphQLClient
 from headwater.trigger_requests import AsyncTriggerRequests, Trigger, TriggerCause, TriggerExecution, TriggerRequests
@@ -66,6 +67,9 @@ __all__ = [
     "Hop",
     "Lineage",
     "Node",
+    "Policy",
+    "PolicyDeviation",
+    "PolicyReport",
     "Progress",
     "Recapture",
     "Record",
@@ -97,7 +101,7 @@ _DRY_RUN = "kind output starts steps { job script writes seconds } excluded kept
 _HOP = "job run output inputs operations records grain recaptured tasks"
 
 
-class Client(TriggerRequests, WorkflowRequests, BlockRequests, DescriptionRequests):
+class Client(TriggerRequests, WorkflowRequests, BlockRequests, DescriptionRequests, PolicyRequests):
     """A client of one service. Threads may share it."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:
@@ -441,7 +445,7 @@ class Client(TriggerRequests, WorkflowRequests, BlockRequests, DescriptionReques
                 return
 
 
-class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests, AsyncBlockRequests, AsyncDescriptionRequests):
+class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests, AsyncBlockRequests, AsyncDescriptionRequests, AsyncPolicyRequests):
     """`Client` for programs with an event loop. Each method calls the method of `Client` with the same name on a thread."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:

@@ -21,6 +21,7 @@ from headwater.backend.api.restricted_records import RestrictedQuestions
 from headwater.backend.home.folder import Home
 from headwater.backend.home.settings import DEFAULT_TENANT
 from headwater.backend.ingest.intake.declarations import Author, CheckedDeclaration, DeclarationIntake, check_form
+from headwater.backend.policies import Policies
 from headwater.backend.questions import CallersQuestions, TraceJobs
 from headwater.backend.rerun.replay import ReplayRequest, Replays
 from headwater.backend.rerun.replay.model import FAULT, Limits
@@ -52,6 +53,9 @@ from headwater.graphql.services import (
     TraceJobView,
 )
 from headwater.spark_listener.invocation import script_sha256
+
+_SELECTED_BY = {Aspect.TAG: "tag", Aspect.OWNER: "owner", Aspect.STEWARD: "owner", Aspect.TERM: "term"}  # parts of selectors
+_ASPECTS = set(Aspect)
 
 
 def questions_of(parts: Service, who: Principal) -> PermittedQuestions:
@@ -150,11 +154,15 @@ class PermittedTraceJobs:
 
 
 class PermittedDeclarations:
-    """The `DeclarationService` of one caller. Only callers who may see a masked column may remove the tag that masks it."""
+    """The `DeclarationService` of one caller. Only callers who may see a masked column may remove the tag that masks it.
+
+    Only callers who may declare everywhere may remove what a policy selects by.
+    """
 
     def __init__(self, declarations: DeclarationIntake, parts: Service, who: Principal) -> None:
         self._declarations = declarations
         self._masks = parts.masks
+        self._parts = parts
         self._who = who
 
     async def declare(self, tenant: str, document: Mapping[str, Any], checked: CheckedDeclaration | None = None) -> int:
@@ -164,11 +172,28 @@ class PermittedDeclarations:
         """
         if self._who.is_restricted(Scope.DECLARE) and (where := _of_no_namespace(document)):
             raise ForbiddenError(f"{where} is of no namespace, and this key declares in some alone.", hint="Leave it out.")
+        removed = _removed(document)
+        if self._who.is_restricted(Scope.DECLARE) and removed:
+            await self._require_unselected(tenant, removed)
         rules = self._masks.of(tenant)
-        for identifier, tag in _tags_taken_back(document):
+        for identifier, tag in ((identifier, value) for identifier, aspect, value in removed if aspect is Aspect.TAG):
             if EVERYTHING in rules or any(rule.tag is not None and _withdraws(tag, rule.tag) for rule in rules):
                 self._require_unmasked(identifier)
         return await self._declarations.declare(tenant, document, checked or check_form(document, author_of(self._who)))
+
+    async def _require_unselected(self, tenant: str, removed: Sequence[tuple[str, Aspect, str]]) -> None:
+        """Check that no policy selects nodes by what a caller removes."""
+        policies = Policies(self._parts.settings, self._parts.workspace.graph)
+        try:
+            for _, aspect, value in removed:
+                part = _SELECTED_BY.get(aspect)
+                if part is not None and await policies.selects_by(tenant, part, value):
+                    raise ForbiddenError(
+                        f"A policy selects by the {part} {value}, and {self._who.name} declares in some namespaces only.",
+                        hint="Ask for a key that may declare everywhere: headwater admin keys.",
+                    )
+        finally:
+            await policies.close()
 
     def _require_unmasked(self, identifier: str) -> None:
         """Check that the caller may see masked columns in the namespace of a node."""
@@ -214,12 +239,12 @@ def _of_no_namespace(document: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _tags_taken_back(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the tags that a document removes, each with the node."""
+def _removed(document: Mapping[str, Any]) -> list[tuple[str, Aspect, str]]:
+    """Return what a document removes of descriptions, each with the node and the aspect."""
     stated = document.get("descriptions")
     entries = [entry for entry in stated if isinstance(entry, Mapping)] if isinstance(stated, list) else []
-    removed = [entry for entry in entries if entry.get("aspect") == Aspect.TAG and entry.get("removed") is True]
-    return [(str(entry.get("id")), str(entry.get("value"))) for entry in removed]
+    removed = [entry for entry in entries if entry.get("removed") is True and entry.get("aspect") in _ASPECTS]
+    return [(str(entry.get("id")), Aspect(entry["aspect"]), str(entry.get("value"))) for entry in removed]
 
 
 def _withdraws(removed: str, tag: str) -> bool:

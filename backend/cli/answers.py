@@ -121,8 +121,12 @@ def _listed(known: Sequence[str]) -> str:
 
 
 @asynccontextmanager
-async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
-    """Open the service in HEADWATER_URL if it is set and no home is named, else a home."""
+async def open_answers(home: Path | None, *, creates: bool = True) -> AsyncIterator[Answers]:
+    """Open the service in HEADWATER_URL if it is set and no home is named, else a home. `creates` makes a home that is missing.
+
+    Raises:
+        NotFoundError: there is no such home, and `creates` is false.
+    """
     url = os.environ.get("HEADWATER_URL")
     if url and home is None:
         from headwater.backend.cli.remote import RemoteGraph
@@ -148,6 +152,8 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
     from headwater.backend.workspace import Workspace
 
     settings = settings_of(home)
+    if not creates and not settings.folder.path.is_dir():
+        raise no_home(settings.folder.path)
     async with await Workspace.open(settings) as workspace:
         delivered, waiting = await workspace.take_in()
         for refused in delivered.refused:
@@ -177,6 +183,10 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
         ask = _ask_here(workspace)
         with _naming_an_empty(settings.folder.path):
             yield Answers(workspace.graph, trace, provenance, catalog, take_prov, take_events, DEFAULT_TENANT, ask, settle, trace_on_spark)
+
+
+def no_home(path: Path) -> NotFoundError:
+    return NotFoundError(f"There is no home {path}.", hint="--home or HEADWATER_HOME names another.")
 
 
 @contextmanager

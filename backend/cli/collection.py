@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.backend.cli.answers import no_home
 from headwater.backend.cli.machine_user import machine_user
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
@@ -218,7 +219,7 @@ async def _open(home: Path | None) -> AsyncIterator[tuple[Workspace, Collector]]
             hint="Run it on the machine of the service, with --home or HEADWATER_HOME.",
         )
     if not settings.folder.path.is_dir():
-        raise NotFoundError(f"There is no home {settings.folder.path}.", hint="--home or HEADWATER_HOME names another.")
+        raise no_home(settings.folder.path)
     async with await Workspace.open(settings) as workspace:
         await workspace.take_in()
         yield workspace, workspace.collector()

@@ -21,7 +21,7 @@ app = typer.Typer(
 
 _DEVIATION = """fragment deviation on PolicyDeviation { id rule severity owner source target message path since certain policy state
   opened fixed reason acceptedBy acceptedUntil }"""
-_REPORT = f"fragment report on PolicyReport {{ deviations {{ ...deviation }} idle {{ rule selector }} cut }} {_DEVIATION}"
+_REPORT = f"fragment report on PolicyReport {{ deviations {{ ...deviation }} idle {{ rule selector }} cut conflicts }} {_DEVIATION}"
 _CHECK = f"query ($text: String!, $past: Boolean!) {{ checkPolicy(text: $text, past: $past) {{ ...report }} }} {_REPORT}"
 _APPLY = f"""mutation ($text: String!, $unknown: Boolean!) {{ applyPolicy(text: $text, allowUnknown: $unknown) {{
   policy {{ name version }} report {{ ...report }} }} }} {_REPORT}"""
@@ -159,7 +159,7 @@ def infer(
 
 
 async def _ask(home: Path | None, document: str, **variables: Any) -> dict[str, Any]:
-    async with open_answers(home) as answers:
+    async with open_answers(home, creates=document is _APPLY) as answers:
         await answers.settle()
         return await answers.ask(document, **variables)
 
@@ -177,6 +177,8 @@ def _emit_report(found: dict[str, Any], format: Format) -> None:
     emit([_shown(row, format) for row in rows], columns=columns, format=format, empty="Nothing deviates.")
     for each in found["idle"]:
         note(f"Nothing fits {each['selector']}, in the rule {each['rule']}.", label="note")
+    for conflict in found["conflicts"]:
+        note(f"For the present data: {conflict}", label="warning")
     for rule in found["cut"]:
         note(f"The rule {rule} has more deviations than are listed.", label="warning")
 

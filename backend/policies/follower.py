@@ -11,7 +11,7 @@ from typing import Any
 
 from headwater.backend.ingest.log import Entry, EntryKind, IngestLog
 from headwater.backend.policies.service import Policies
-from headwater.backend.policies.store import Filed
+from headwater.backend.policies.store import FiledDeviation
 from headwater.errors import InvalidInputError
 from headwater.graph.model import EdgeKind, NodeKind, node_id, parse_id
 from headwater.graph.policies.selector import dataset_of
@@ -28,7 +28,7 @@ class PolicyFollower:
         self._policies, self._log, self._graph = policies, log, graph
         self._due: dict[str, float] = {}  # tenant → time of the next check of the whole graph
 
-    async def step(self, tenant: str) -> list[Filed]:
+    async def step(self, tenant: str) -> list[FiledDeviation]:
         """Check the runs in the next entries, and the whole graph now and then. Returns the newly open deviations."""
         after = await asyncio.to_thread(self._policies.store.cursor, tenant)
         projected = await self._graph.offset(tenant)

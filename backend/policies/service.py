@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headwater.backend.home.quick_settings import HomeSettings
-from headwater.backend.policies.store import Filed, FiledState, PolicyStore, PolicyVersion, filed_id, open_policy_store
+from headwater.backend.policies.store import FiledDeviation, FiledState, PolicyStore, PolicyVersion, filed_id, open_policy_store
 from headwater.backend.yaml_reader import parse_document
 from headwater.errors import HeadwaterError, InvalidInputError, NotFoundError
 from headwater.graph.model.stated_texts import find_fault
 from headwater.graph.policies import Policy, Report, check_policy, infer_policy, parse_policy, read_flow_graph
 from headwater.graph.policies.flow_graph import read_flows_around
 from headwater.graph.stores import GraphStore
+from headwater.graph.views.patterns import expression_of
 
 GUIDE = "docs/guide/policies.md"
 _LONGEST_REASON = 2_000
@@ -111,6 +112,15 @@ class Policies:
     async def current(self, tenant: str) -> list[PolicyVersion]:
         return await asyncio.to_thread(lambda: self.store.current(tenant)) if has_policies(self._settings) else []
 
+    async def selects_by(self, tenant: str, part: str, value: str) -> bool:
+        """Whether a selector of an applied policy has a value in a `part`: tag, owner or term. `level` also counts for `level=high`."""
+        for version in await self.current(tenant):
+            for _, rule in self._parse(version.text).rules:
+                patterns = [each for group in rule.groups for selector in group for each in selector.parts.get(part, ())]
+                if patterns and expression_of((*patterns, *(each.partition("=")[0] or each for each in patterns))).match(value):
+                    return True
+        return False
+
     async def rules(self, tenant: str, name: str) -> list[str]:
         """Return the names of the rules of an applied policy.
 
@@ -124,7 +134,7 @@ class Policies:
 
     async def deviations(
         self, tenant: str, policy: str | None = None, states: Collection[str] = tuple(FiledState), most: int = MAX_PAGE
-    ) -> list[Filed]:
+    ) -> list[FiledDeviation]:
         """Return deviations in some states, the latest first."""
         if not has_policies(self._settings):
             return []
@@ -132,7 +142,7 @@ class Policies:
             await self.check_all(tenant)
         return await asyncio.to_thread(self.store.deviations, tenant, policy, states, most)
 
-    async def accept(self, tenant: str, identifier: str, *, reason: str, by: str, days: float) -> Filed:
+    async def accept(self, tenant: str, identifier: str, *, reason: str, by: str, days: float) -> FiledDeviation:
         """Accept a deviation for some days.
 
         Raises:
@@ -149,13 +159,13 @@ class Policies:
         """Return the document of a policy that allows what was observed."""
         return infer_policy(await read_flow_graph(self._graph, tenant), name)
 
-    async def check_all(self, tenant: str) -> list[Filed]:
+    async def check_all(self, tenant: str) -> list[FiledDeviation]:
         """Check the whole graph against all applied policies, file the deviations, and return those that are newly open."""
         applied = await self.current(tenant)
         if not applied:
             return []
         flows = await read_flow_graph(self._graph, tenant)
-        new: list[Filed] = []
+        new: list[FiledDeviation] = []
         for version in applied:
             try:
                 report = await asyncio.to_thread(check_policy, self._parse(version.text), flows, now=_now())
@@ -165,7 +175,7 @@ class Policies:
             new += await asyncio.to_thread(self.store.file, tenant, version, report.deviations, replaces=not report.cut)
         return new
 
-    async def check_jobs(self, tenant: str, jobs: Sequence[str]) -> tuple[list[Filed], bool]:
+    async def check_jobs(self, tenant: str, jobs: Sequence[str]) -> tuple[list[FiledDeviation], bool]:
         """Check the flows around some jobs. Returns the newly open deviations, and whether that says everything about these jobs.
 
         It does not if the flows are too many, or if a filed deviation over one of the jobs was not found again.
@@ -176,7 +186,7 @@ class Policies:
         if not changed:
             return [], True
         flows, is_whole = await read_flows_around(self._graph, tenant, changed)
-        new: list[Filed] = []
+        new: list[FiledDeviation] = []
         for version in applied:
             try:
                 report = await asyncio.to_thread(check_policy, self._parse(version.text), flows, now=_now())
@@ -226,7 +236,7 @@ class CallersPolicies:
     async def remove(self, tenant: str, name: str) -> None:
         await self._policies.remove(tenant, name, self._caller)
 
-    async def accept(self, tenant: str, identifier: str, *, reason: str, days: float) -> Filed:
+    async def accept(self, tenant: str, identifier: str, *, reason: str, days: float) -> FiledDeviation:
         return await self._policies.accept(tenant, identifier, reason=reason, by=self._caller, days=days)
 
 

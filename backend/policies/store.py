@@ -71,7 +71,7 @@ class PolicyVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
+class FiledDeviation:
     """A deviation that a check has found. Its id also depends on the policy. Times are in seconds since 1970."""
 
     policy: str
@@ -158,7 +158,7 @@ class PolicyStore:
 
     def file(
         self, tenant: str, version: PolicyVersion, found: Sequence[Deviation], *, replaces: bool = False, fixed: Collection[str] = ()
-    ) -> list[Filed]:
+    ) -> list[FiledDeviation]:
         """File the deviations from a version of a policy, and return those that are newly open.
 
         With `replaces`, all other deviations of the policy are fixed; else those with the ids `fixed`. If there is a later version of the
@@ -191,14 +191,14 @@ class PolicyStore:
             _drop_old(connection, tenant, now - _KEPT_SECONDS)
         new = {filed_id(policy, deviation): deviation for deviation in found}
         return [
-            Filed(policy, identifier, deviation, FiledState.OPEN, now, now, None, None, None, None)
+            FiledDeviation(policy, identifier, deviation, FiledState.OPEN, now, now, None, None, None, None)
             for identifier, deviation in new.items()
             if identifier not in known
         ]
 
     def deviations(
         self, tenant: str, policy: str | None = None, states: Collection[str] = tuple(FiledState), most: int = 1_000_000
-    ) -> list[Filed]:
+    ) -> list[FiledDeviation]:
         """Return deviations of a policy or of all policies in some states, the latest first."""
         now = self._database.clock()
         wanted = {FiledState(state) for state in states}
@@ -216,7 +216,7 @@ class PolicyStore:
         rows = self._database.ask("SELECT opening FROM policy_lock WHERE tenant = :tenant", tenant=tenant)
         return int(rows[0][0]) if rows else 0
 
-    def opened_after(self, tenant: str, opening: int, most: int) -> list[tuple[int, Filed]]:
+    def opened_after(self, tenant: str, opening: int, most: int) -> list[tuple[int, FiledDeviation]]:
         """Return the deviations whose last opening has a number above `opening`, the first ones first, with this number."""
         rows = self._database.ask(
             f"SELECT opening, {_COLUMNS} FROM policy_deviation WHERE tenant = :tenant AND opening > :opening ORDER BY opening LIMIT :most",
@@ -237,7 +237,7 @@ class PolicyStore:
             found.update(str(row[0]) for row in rows)
         return found
 
-    def accept(self, tenant: str, identifier: str, reason: str, by: str, until: float) -> Filed:
+    def accept(self, tenant: str, identifier: str, reason: str, by: str, until: float) -> FiledDeviation:
         """Accept an open deviation for some time.
 
         Raises:
@@ -317,10 +317,10 @@ def _drop_old(connection: Connection, tenant: str, limit: float) -> None:
     connection.run(f"DELETE FROM policy_deviation WHERE {old}", tenant=tenant, limit=limit)
 
 
-def _filed(row: Row, now: float) -> Filed:
+def _filed(row: Row, now: float) -> FiledDeviation:
     policy, identifier, text, opened, seen, fixed, reason, accepted_by, accepted_until = row
     stated: dict[str, Any] = json.loads(text)
     deviation = Deviation(**{**stated, "severity": Severity(stated["severity"]), "path": tuple(stated["path"])})
     is_accepted = accepted_until is not None and accepted_until > now
     state = FiledState.FIXED if fixed is not None else FiledState.ACCEPTED if is_accepted else FiledState.OPEN
-    return Filed(policy, identifier, deviation, state, opened, seen, fixed, reason, accepted_by, accepted_until)
+    return FiledDeviation(policy, identifier, deviation, state, opened, seen, fixed, reason, accepted_by, accepted_until)

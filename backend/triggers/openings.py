@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from headwater.backend.home.quick_settings import HomeSettings
-from headwater.backend.policies import Filed, has_policies
+from headwater.backend.policies import FiledDeviation, has_policies
 from headwater.backend.policies.store import PolicyStore, open_policy_store
 from headwater.backend.triggers.conditions import KINDS
 from headwater.backend.triggers.conditions.deviation import deviation_fact
@@ -67,7 +67,7 @@ class Openings:
         triggers = await asyncio.to_thread(self._store.definitions.all, tenant)
         return [one for one in triggers if one.state is TriggerState.ACTIVE and waits_for_deviations(one.definition)]
 
-    def _read(self, tenant: str, after: int) -> Sequence[tuple[int, Filed]]:
+    def _read(self, tenant: str, after: int) -> Sequence[tuple[int, FiledDeviation]]:
         if self._policies is None:
             if not has_policies(self._settings):
                 return ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, bare_name, node_id, parse_id
@@ -17,6 +17,7 @@ from headwater.graph.policies.selector import dataset_of, described_of
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.stores.write_times import UNDONE_AT, WRITTEN_AT, with_ends
 from headwater.graph.views.fields import Way, operations_of
+from headwater.graph.views.protection import names_above
 from headwater.graph.views.times import Flow, Side, is_current, latest_statements, run_of, time_of
 
 _NOW = "~"  # later than every time of a statement
@@ -59,6 +60,7 @@ class FlowGraph:
     checks: dict[str, set[str]] = field(default_factory=dict)  # dataset or column → names of its quality checks
     written: dict[str, str] = field(default_factory=dict)  # dataset → time of the last write
     columns: dict[str, list[str]] = field(default_factory=dict)  # dataset → its columns
+    related: dict[str, list[str]] = field(default_factory=dict)  # column → the columns with its name in another case, around it and in it
 
     def steps(self, identifier: str, ways: Way) -> Iterator[Step]:
         """Yield the flows out of a node, as far as values flow in one of the ways up to `ways`.
@@ -79,6 +81,9 @@ class FlowGraph:
         yield from (step for step in self.derived.get(column, ()) if step.way <= ways)
         users, dataset = self.users.get(column, {}), dataset_of(column)
         yield from (Step(job, None, since) for job, since in users.items())
+        for other in self.related.get(column, ()):
+            yield from (replace(step, certain=False) for step in self.derived.get(other, ()) if step.way <= ways)
+            yield from (Step(job, None, since, certain=False) for job, since in self.users.get(other, {}).items())
         for job, since in self.readers.get(dataset, {}).items():
             if job not in users and (job, dataset) not in self.known_users:
                 yield Step(job, None, since, certain=False)
@@ -223,10 +228,16 @@ class FlowGraphBuilder:
         for identifier in ends:
             if identifier not in made.nodes:
                 made.nodes[identifier] = Node(identifier, _NODES[identifier.partition(":")[0]], bare_name(identifier))
+        self._list_columns()
+        return made
+
+    def _list_columns(self) -> None:
+        made = self._made
         for identifier, node in made.nodes.items():
             if node.kind is NodeKind.COLUMN:
                 made.columns.setdefault(dataset_of(identifier), []).append(identifier)
-        return made
+        for columns in made.columns.values():
+            made.related |= _related(columns)
 
     def _current(self, flows: list[Flow]) -> list[Flow]:
         if self._with_past:
@@ -255,6 +266,21 @@ class FlowGraphBuilder:
             self._made.derived.setdefault(edge.src, []).append(Step(job, edge.dst, time_of(edge.first), way))
             if job is not None and job not in silent:
                 self._made.explained.add((job, dataset_of(edge.dst)))
+
+
+def _related(columns: Sequence[str]) -> dict[str, list[str]]:
+    """Return for columns of one dataset those that may hold the same values: the name in another case, a container, or a field."""
+    names = {column: names_above(bare_name(column)) for column in columns}
+    called: dict[str, list[str]] = {}
+    for column, above in names.items():
+        called.setdefault(above[-1], []).append(column)
+    found: dict[str, list[str]] = {}
+    for column, above in names.items():
+        for other in (each for name in above for each in called.get(name, ()) if each != column):
+            found.setdefault(column, []).append(other)
+            if names[other] != above:  # the other way round, a name in another case finds itself
+                found.setdefault(other, []).append(column)
+    return found
 
 
 def _accesses(edge: Edge, job: str) -> set[tuple[str, str]]:

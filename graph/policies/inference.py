@@ -33,8 +33,8 @@ def infer_policy(graph: FlowGraph, name: str) -> dict[str, Any]:
         inner = ordered[bisect_left(ordered, (namespace, prefix)) : bisect_left(ordered, (namespace, f"{prefix}{chr(sys.maxunicode)}"))]
         feeding = {source for each in inner for source in sources[each]} | set(inner)
         flow = {"from": [_selector(*each) for each in _outermost(feeding)], "to": _selector(namespace, folder)}
-        name = f"{number}: into {folder} of {namespace}"
-        rules.append({"name": name[:_LONGEST_NAME], "severity": "warning", "may_flow": flow})
+        rule = f"{number}: into {folder} of {namespace}"
+        rules.append({"name": rule[:_LONGEST_NAME], "severity": "warning", "may_flow": flow})
     return {"policy": name, "rules": rules}
 
 

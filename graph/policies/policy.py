@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from headwater.errors import InvalidInputError
+from headwater.graph.policies.conflicts import find_conflicts, text_of
 from headwater.graph.policies.deviation import Severity
-from headwater.graph.policies.matcher import Matcher, Selectors
+from headwater.graph.policies.matcher import Matcher
 from headwater.graph.policies.rules import KINDS, Heading, Rule
-from headwater.graph.policies.rules.may_flow import AllowedFlow
-from headwater.graph.policies.rules.must_not_flow import ForbiddenFlow
 
 _MOST_RULES = 5_000
 _LONGEST_NAME = 200
@@ -46,8 +44,8 @@ def parse_policy(document: Mapping[str, Any]) -> Policy:
         if heading.name in seen:
             raise InvalidInputError(f"Two rules have the name {heading.name!r}.", field=f"rules[{number}].name", hint="Rename one.")
         seen.add(heading.name)
-    _check_contradictions(rules)
-    _check_cycles(rules)
+    if conflicts := find_conflicts(rules, text_of):
+        raise InvalidInputError(conflicts[0], field="rules", hint="Remove one of the rules.")
     return Policy(name, rules, Matcher(selector for _, rule in rules for group in rule.groups for selector in group))
 
 
@@ -73,40 +71,3 @@ def _text(value: Any, place: str) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_NAME or not value.isprintable():
         raise InvalidInputError("A text is missing.", field=place, hint=f"Write 1 to {_LONGEST_NAME} printable letters.")
     return value
-
-
-def _key(selectors: Selectors) -> str:
-    return " | ".join(sorted(str(selector) for selector in selectors))
-
-
-def _check_contradictions(rules: Sequence[tuple[Heading, Rule]]) -> None:
-    """Refuse a rule that allows or demands exactly the flow that another rule forbids."""
-    flows: dict[tuple[str, str], list[tuple[Heading, Rule]]] = {}
-    for heading, rule in rules:
-        if isinstance(rule, (AllowedFlow, ForbiddenFlow)):
-            flows.setdefault((_key(rule.sources), _key(rule.targets)), []).append((heading, rule))
-    for (sources, targets), same in flows.items():
-        forbidden = next((heading for heading, rule in same if isinstance(rule, ForbiddenFlow) and not rule.through), None)
-        other = next((heading for heading, rule in same if not isinstance(rule, ForbiddenFlow) or rule.through), None)
-        if forbidden and other:
-            raise InvalidInputError(
-                f"The rules {forbidden.name!r} and {other.name!r} contradict each other: from {sources} to {targets}.",
-                field="rules", hint="Remove one of them.",
-            )  # fmt: skip
-
-
-def _check_cycles(rules: Sequence[tuple[Heading, Rule]]) -> None:
-    """Refuse rules that demand each other: data of A must pass through B, and data of B must pass through A."""
-    needs: dict[str, dict[str, set[str]]] = {}
-    for _, rule in rules:
-        if isinstance(rule, ForbiddenFlow) and rule.through:
-            needs.setdefault(_key(rule.targets), {}).setdefault(_key(rule.sources), set()).add(_key(rule.through))
-    for target, before in needs.items():
-        try:
-            TopologicalSorter(before).prepare()
-        except CycleError as error:
-            circle = " → ".join(error.args[1])
-            raise InvalidInputError(
-                f"The rules of `must_pass_through` to {target} demand each other in a cycle: {circle}.", field="rules",
-                hint="Remove one of them.",
-            ) from None  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headwater.backend.policies import Filed
+from headwater.backend.policies import FiledDeviation
 from headwater.backend.triggers.conditions.condition import NameLookup, choice_of, refuse_unknown, text_of
 from headwater.backend.triggers.model import Fact, FactKind
 from headwater.errors import InvalidInputError
@@ -48,7 +48,7 @@ class OpenedDeviation:
         return f"when something deviates from {source}{rule}{least}"
 
 
-def deviation_fact(filed: Filed) -> Fact:
+def deviation_fact(filed: FiledDeviation) -> Fact:
     """Return the fact that a deviation opened. Its id also names the time, because a fixed deviation may open again."""
     deviation = filed.deviation
     details = {

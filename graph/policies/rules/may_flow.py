@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.graph.model import NodeKind, kind_of
+from headwater.graph.policies.checked_graph import CheckedGraph
 from headwater.graph.policies.deviation import Deviation
 from headwater.graph.policies.flow_graph import Step
 from headwater.graph.policies.matcher import Selectors
 from headwater.graph.policies.rules.rule import Heading, read_parts, read_selectors, read_ways, shown
-from headwater.graph.policies.scene import Scene
 from headwater.graph.policies.selector import dataset_of
 from headwater.graph.views.fields import Way
 
@@ -28,24 +28,24 @@ class AllowedFlow:
     def groups(self) -> Sequence[Selectors]:
         return [self.sources, self.targets]
 
-    def deviations(self, heading: Heading, scene: Scene) -> Iterator[Deviation]:
+    def deviations(self, heading: Heading, checked: CheckedGraph) -> Iterator[Deviation]:
         known: dict[tuple[str, str], Deviation] = {}
-        for node in scene.graph.nodes:
+        for node in checked.graph.nodes:
             if kind_of(node) is NodeKind.JOB:
                 continue
-            for step in scene.graph.steps(node, self.ways):
-                for deviation in self._of_step(node, step, heading, scene):
+            for step in checked.graph.steps(node, self.ways):
+                for deviation in self._of_step(node, step, heading, checked):
                     before = known.get((deviation.source, deviation.target))
                     if before is None or (deviation.certain and not before.certain):
                         known[deviation.source, deviation.target] = deviation
         yield from (known[key] for key in sorted(known))
 
-    def _of_step(self, node: str, step: Step, heading: Heading, scene: Scene) -> Iterator[Deviation]:
+    def _of_step(self, node: str, step: Step, heading: Heading, checked: CheckedGraph) -> Iterator[Deviation]:
         reached = step.node if step.node is not None else step.job
-        target = scene.match(self.targets, reached) if reached else None
+        target = checked.match(self.targets, reached) if reached else None
         if reached is None or target is None or dataset_of(reached) == dataset_of(node):
             return
-        if scene.match(self.sources, node) is not None or (step.job is not None and scene.fits(self.sources, step.job)):
+        if checked.match(self.sources, node) is not None or (step.job is not None and checked.fits(self.sources, step.job)):
             return
         source = node if kind_of(target) is NodeKind.COLUMN else dataset_of(node)
         may_be_column = kind_of(node) is NodeKind.DATASET and any(selector.kinds == {NodeKind.COLUMN} for selector in self.sources)

@@ -12,10 +12,10 @@ from typing import Any
 from headwater.errors import InvalidInputError
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.model.descriptions import descriptions_of
+from headwater.graph.policies.checked_graph import CheckedGraph
 from headwater.graph.policies.deviation import Deviation
 from headwater.graph.policies.matcher import Selectors
 from headwater.graph.policies.rules.rule import Heading, read_parts, read_selectors, shown
-from headwater.graph.policies.scene import Scene
 from headwater.graph.policies.selector import read_patterns
 from headwater.graph.views.patterns import expression_of
 
@@ -38,29 +38,29 @@ class RequiredFacts:
     def groups(self) -> Sequence[Selectors]:
         return [self.of]
 
-    def deviations(self, heading: Heading, scene: Scene) -> Iterator[Deviation]:
-        for identifier in scene.find(self.of):
-            node = scene.graph.nodes[identifier]
-            facts = self._facts(node, scene)
+    def deviations(self, heading: Heading, checked: CheckedGraph) -> Iterator[Deviation]:
+        for identifier in checked.find(self.of):
+            node = checked.graph.nodes[identifier]
+            facts = self._facts(node, checked)
             for part, patterns in self.patterns.items():
                 if not any(map(self.expressions[part].match, facts[part])):
                     wanted = "" if patterns == ("*",) else f" {' or '.join(patterns)}"
                     yield heading.deviation(identifier, f"The {shown(identifier)} has no {part}{wanted}.")
-            if self.age is not None and node.kind is NodeKind.DATASET and _age(identifier, scene) > self.age:
+            if self.age is not None and node.kind is NodeKind.DATASET and _age(identifier, checked) > self.age:
                 yield heading.deviation(identifier, f"The {shown(identifier)} was not written within {self.stated_age}.")
 
-    def _facts(self, node: Node, scene: Scene) -> dict[str, Sequence[str]]:
+    def _facts(self, node: Node, checked: CheckedGraph) -> dict[str, Sequence[str]]:
         found = descriptions_of(node)
         return {
             "owner": (*found.owners, *found.stewards), "tag": (*found.tags, *found.tag_values), "term": found.terms,
-            "description": (found.description,) if found.description else (), "check": sorted(scene.graph.checks.get(node.id, ())),
+            "description": (found.description,) if found.description else (), "check": sorted(checked.graph.checks.get(node.id, ())),
         }  # fmt: skip
 
 
-def _age(dataset: str, scene: Scene) -> timedelta:
+def _age(dataset: str, checked: CheckedGraph) -> timedelta:
     """Return the time since the last write of a dataset."""
-    written = scene.graph.written.get(dataset)
-    return datetime.fromisoformat(scene.now) - datetime.fromisoformat(written) if written else timedelta.max
+    written = checked.graph.written.get(dataset)
+    return datetime.fromisoformat(checked.now) - datetime.fromisoformat(written) if written else timedelta.max
 
 
 def parse(stated: Any, place: str) -> RequiredFacts:

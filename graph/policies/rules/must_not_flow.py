@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headwater.graph.policies.checked_graph import CheckedGraph
 from headwater.graph.policies.deviation import Deviation
 from headwater.graph.policies.matcher import Selectors
 from headwater.graph.policies.rules.rule import Heading, read_parts, read_selectors, read_ways, shown
-from headwater.graph.policies.scene import Scene
 from headwater.graph.views.fields import Way
 
 
@@ -26,23 +26,23 @@ class ForbiddenFlow:
     def groups(self) -> Sequence[Selectors]:
         return [self.sources, self.targets, *([self.through] if self.through else [])]
 
-    def deviations(self, heading: Heading, scene: Scene) -> Iterator[Deviation]:
-        for source in scene.find(self.sources):
-            yield from self._from(source, heading, scene)
+    def deviations(self, heading: Heading, checked: CheckedGraph) -> Iterator[Deviation]:
+        for source in checked.find(self.sources):
+            yield from self._from(source, heading, checked)
 
-    def _from(self, source: str, heading: Heading, scene: Scene) -> Iterator[Deviation]:
+    def _from(self, source: str, heading: Heading, checked: CheckedGraph) -> Iterator[Deviation]:
         known: set[str] = set()
-        for node, trail in scene.trails(source, self.targets, ways=self.ways, through=self.through):
-            if trail.path[1:2] == (node,) and node in scene.graph.columns.get(source, ()):
+        for node, found in checked.paths(source, self.targets, ways=self.ways, through=self.through):
+            if found.nodes[1:2] == (node,) and node in checked.graph.columns.get(source, ()):
                 continue  # a column of the source itself
-            target = scene.match(self.targets, node)
+            target = checked.match(self.targets, node)
             if target is None or target in known or target == source:
                 continue
             known.add(target)
             avoided = f" without {' or '.join(map(str, self.through))}" if self.through else ""
-            may = "flows" if trail.certain else "may flow"
+            may = "flows" if found.certain else "may flow"
             message = f"Data of the {shown(source)} {may} to the {shown(target)}{avoided}."
-            yield heading.deviation(target, message, source=source, path=trail.path, since=trail.since, certain=trail.certain)
+            yield heading.deviation(target, message, source=source, path=found.nodes, since=found.since, certain=found.certain)
 
 
 def parse(stated: Any, place: str) -> ForbiddenFlow:

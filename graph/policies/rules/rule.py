@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from headwater.errors import InvalidInputError
 from headwater.graph.model import NodeKind, bare_name, parse_id
+from headwater.graph.policies.checked_graph import CheckedGraph
 from headwater.graph.policies.deviation import Deviation, Severity
 from headwater.graph.policies.matcher import Selectors
-from headwater.graph.policies.scene import Scene
 from headwater.graph.policies.selector import Selector
 from headwater.graph.views.fields import Way
 
@@ -40,7 +40,7 @@ class Rule(Protocol):
     @property
     def groups(self) -> Sequence[Selectors]: ...
 
-    def deviations(self, heading: Heading, scene: Scene) -> Iterator[Deviation]: ...
+    def deviations(self, heading: Heading, checked: CheckedGraph) -> Iterator[Deviation]: ...
 
 
 def read_parts(stated: Any, place: str, *, needs: Sequence[str], accepts: Sequence[str] = ()) -> Mapping[str, Any]:

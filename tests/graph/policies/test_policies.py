@@ -207,6 +207,66 @@ async def test_a_draft_allows_flows_into_nested_folders(tmp_path: Path) -> None:
     await graph.close()
 
 
+@pytest.mark.parametrize("read", ["CITY", "city.zip", "address"])
+async def test_a_column_flows_on_in_another_case_as_a_field_and_as_a_container(lake: SqliteStore, read: str) -> None:
+    written = {"address": "address.zip"}.get(read, "city")
+    events = [
+        _run(6, "copy", [_dataset("raw")], [_dataset("side", columnLineage=_derived(**{written: [("raw", "city", False)]}))]),
+        _run(7, "show", [_dataset("side")], [_dataset("public", columnLineage=_derived(place=[("side", read, False)]))]),
+    ]
+    await fold(lake, TENANT, [project_event(event, event_stamp(event, f"2{number}")) for number, event in enumerate(events)])
+    rule = {"from": {"tag": "pii"}, "to": {"column": "place"}}
+    assert _pairs(await _check(lake, must_not_flow=rule)) == {("raw/people:city", "public/report:place", False)}
+    certain = {"from": {"tag": "pii"}, "to": {"column": written, "dataset": "*/side/*"}}
+    assert _pairs(await _check(lake, must_not_flow=certain)) == {("raw/people:city", f"side/audit:{written}", True)}
+
+
+async def test_a_field_is_not_another_field_of_the_same_column(lake: SqliteStore) -> None:
+    side = {"address.city": [("raw", "city", False)], "address.age": [("raw", "age", False)], "address": [("raw", "age", False)]}
+    events = [
+        _run(6, "copy", [_dataset("raw")], [_dataset("side", columnLineage=_derived(**side))]),
+        _run(7, "show", [_dataset("side")], [_dataset("public", columnLineage=_derived(place=[("side", "address.age", False)]))]),
+    ]
+    await fold(lake, TENANT, [project_event(event, event_stamp(event, f"2{number}")) for number, event in enumerate(events)])
+    assert await _check(lake, must_not_flow={"from": {"tag": "pii"}, "to": {"column": "place"}}) == []
+
+
+_RAW_ENDS = [{"from": "*/raw/*", "to": "*/public/*"}, {"from": {"dataset": "lake/raw/people"}, "to": "lake/public/report"}]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ({"must_not_flow": _RAW_ENDS[0]}, {"may_flow": _RAW_ENDS[1]}, "'first' and 'second' contradict"),
+        (
+            {"must_not_flow": _RAW_ENDS[0]},
+            {"must_pass_through": {**_RAW_ENDS[1], "through": "*/clean/*"}},
+            "'first' and 'second' contradict",
+        ),
+        (
+            {"must_pass_through": {**_RAW_ENDS[0], "through": {"dataset": "*/clean/*"}}},
+            {"must_pass_through": {"from": {"namespace": "s3://lake", "dataset": "*clean*"}, "to": "*/public/*", "through": "*/raw/*"}},
+            "in a cycle",
+        ),
+        ({"must_not_flow": _RAW_ENDS[0]}, {"may_flow": {"from": "*/clean/*", "to": "*/public/*"}}, None),
+        ({"must_not_flow": {"from": "none1", "to": "none2"}}, {"may_flow": {"from": "none3", "to": "none4"}}, None),
+    ],
+)
+async def test_rules_that_contradict_each_other_for_the_present_nodes_are_named(
+    lake: SqliteStore, first: dict[str, Any], second: dict[str, Any], message: str | None
+) -> None:
+    policy = parse_policy({"policy": "p", "rules": [{"name": "first", **first}, {"name": "second", **second}]})
+    found = check_policy(policy, await read_flow_graph(lake, TENANT), now=NOW).conflicts
+    assert len(found) == (message is not None)
+    assert message is None or message in found[0]
+
+
+def test_the_same_selectors_in_other_words_contradict_at_once() -> None:
+    ends = [{"from": {"dataset": ["a", "B"]}, "to": {"tag": "t"}}, {"from": {"dataset": ["b", "A", "a"]}, "to": {"tag": "T"}}]
+    with pytest.raises(InvalidInputError, match="contradict"):
+        parse_policy({"policy": "p", "rules": [{"name": "r", "must_not_flow": ends[0]}, {"name": "s", "may_flow": ends[1]}]})
+
+
 def test_a_thousand_rules_are_compared_with_a_name_once() -> None:
     rules = [{"name": f"r{number}", "must_not_flow": {"from": f"a{number}*", "to": f"b{number}*"}} for number in range(1_000)]
     policy = parse_policy({"policy": "p", "rules": rules})

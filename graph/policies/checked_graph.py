@@ -14,16 +14,16 @@ from headwater.graph.views.fields import Way
 
 
 @dataclass(frozen=True, slots=True)
-class Trail:
+class FlowPath:
     """The way from a source to a node. `since` is the time at which the last of its flows was first stated."""
 
-    path: tuple[str, ...]
+    nodes: tuple[str, ...]
     since: str
     certain: bool
 
 
 @dataclass(slots=True)
-class Scene:
+class CheckedGraph:
     """A flow graph under check. `now` is the present time in ISO 8601."""
 
     graph: FlowGraph
@@ -73,10 +73,10 @@ class Scene:
             self._ahead = found
         return self._ahead
 
-    def trails(self, source: str, targets: Selectors, *, ways: Way, through: Selectors = ()) -> Iterator[tuple[str, Trail]]:
+    def paths(self, source: str, targets: Selectors, *, ways: Way, through: Selectors = ()) -> Iterator[tuple[str, FlowPath]]:
         """Yield each node that data of a source reaches and that fits `targets`, or its dataset does.
 
-        Each comes with the best trail: a certain one first, then the shortest. A dataset passes all of its columns on. No trail
+        Each comes with the best path: a certain one first, then the shortest. A dataset passes all of its columns on. No path
         passes a node between its ends that fits `through`.
         """
         wanted, ahead = self.matcher.bits(targets), self.ahead()
@@ -90,7 +90,7 @@ class Scene:
             settled.add(node)
             if node != source:
                 if self._own(node) & wanted:
-                    yield node, Trail(path, since, not is_unsure)
+                    yield node, FlowPath(path, since, not is_unsure)
                 if kind_of(node) is NodeKind.JOB or (node not in self.graph.columns.get(source, ()) and self._passes(through, node)):
                     continue  # the end of a path: what comes later passed through it
             for nodes, step in self._next(node, ways, is_source=node == source):
