@@ -43,13 +43,13 @@ class CallersViews:
         self._holder = holder
         self._require = require
 
-    async def save(self, tenant: str, name: str, location: str, *, shared: bool) -> SavedViewDocument:
-        """Save a view under a name. A view of the caller with the same name is replaced."""
+    async def save(self, tenant: str, name: str, location: str, *, shared: bool, replace: bool = False) -> SavedViewDocument:
+        """Save a view under a name. Only with `replace`, the view takes the place of another view of the caller with this name."""
         if shared:
             self._require(Scope.DECLARE)
         _check_name(name)
         _check_location(location)
-        return await asyncio.to_thread(self._save, tenant, name, location, shared)
+        return await asyncio.to_thread(self._save, tenant, name, location, shared, replace)
 
     async def change(self, tenant: str, identifier: str, *, name: str | None, shared: bool | None) -> SavedViewDocument:
         """Rename a view of the caller, or share it or stop sharing it."""
@@ -77,7 +77,7 @@ class CallersViews:
         )  # fmt: skip
         return [self._document(row) for row in rows]
 
-    def _save(self, tenant: str, name: str, location: str, shared: bool) -> SavedViewDocument:
+    def _save(self, tenant: str, name: str, location: str, shared: bool, replace: bool) -> SavedViewDocument:
         with self._made().transaction() as connection:
             owned = {"tenant": tenant, "owner": self._holder.id}
             rows = connection.run("SELECT name FROM saved_view WHERE tenant = :tenant AND owner = :owner", **owned)
@@ -87,9 +87,12 @@ class CallersViews:
                 "INSERT INTO saved_view (id, tenant, name, location, shared, owner, author, created, changed)"
                 " VALUES (:id, :tenant, :name, :location, :shared, :owner, :author, :now, :now)"
                 " ON CONFLICT (tenant, owner, name) DO UPDATE SET location = excluded.location, shared = excluded.shared,"
-                " changed = excluded.changed, author = excluded.author RETURNING id",
-                id=uuid4().hex, name=name, location=location, shared=int(shared), author=self._holder.name, now=connection.now(), **owned,
+                " changed = excluded.changed, author = excluded.author WHERE :replace = 1 RETURNING id",
+                id=uuid4().hex, name=name, location=location, shared=int(shared), author=self._holder.name, now=connection.now(),
+                replace=int(replace), **owned,
             )  # fmt: skip
+            if not rows:
+                raise InvalidInputError(f"You have a view {name!r} already.", field="name", hint="Choose another name, or replace it.")
             return self._known(connection, tenant, rows[0][0])
 
     def _change(self, tenant: str, identifier: str, name: str | None, shared: bool | None) -> SavedViewDocument:

@@ -68,13 +68,17 @@ class FieldStep:
 
 @strawberry.type(description="From column to column. In the simple form between an end and the column asked for, over `hops` steps.")
 class FieldEdge:
-    """A derivation of a column. `operations` has the operations on all paths that the edge represents, `way` the best path."""
+    """A derivation of a column. `operations` has the operations on all paths that the edge represents, `way` the best path.
+
+    If `former` is true, a derivation on each path was given up by its jobs.
+    """
 
     src: strawberry.ID
     dst: strawberry.ID
     operations: list[FieldOperation]
     hops: int
     way: domain.Way
+    former: bool
     steps: list[FieldStep] = strawberry.field(description="In the detailed form, the steps that a program recorded; else empty.")
 
 
@@ -90,7 +94,8 @@ class ReachingTag:
 
 @strawberry.type(
     description="The lineage of a column. `truncated` counts the columns that the limit kept out, `beyond` those one hop past the depth."
-    " `hidden`: something next to them lies in namespaces that the caller may not read."
+    " `hidden`: something next to them lies in namespaces that the caller may not read. `former` counts the"
+    " columns to which only derivations lead that their jobs have given up. They are part of the lineage on request only."
 )
 class FieldLineage:
     """The lineage of a column, simple or detailed. If `beyond` is not 0, the depth limit cut off some ends of the simple form."""
@@ -100,6 +105,7 @@ class FieldLineage:
     truncated: int
     beyond: int
     hidden: bool
+    former: int
     column: strawberry.Private[str]
 
     @strawberry.field(description="The tags that the column, and what it derives from, bear.")
@@ -117,6 +123,7 @@ class FieldLineage:
                     dst=strawberry.ID(edge.dst),
                     hops=edge.hops,
                     way=edge.way,
+                    former=edge.former,
                     operations=[
                         FieldOperation(
                             job=strawberry.ID(step.job) if step.job else None,
@@ -135,5 +142,6 @@ class FieldLineage:
             truncated=found.truncated,
             beyond=found.beyond,
             hidden=found.hidden,
+            former=found.former,
             column=column,
         )

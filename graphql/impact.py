@@ -22,7 +22,10 @@ _RECORDS = 100_000  # limit of records that a trace may reach, to be counted by 
 
 @strawberry.type(description="A node that is affected, or a cause. `path` leads to it from the focus, both included.")
 class Affected:
-    """A node in the list. `lastRun` is the last run with a flow into it, at `updated`. `records` is the number of traced records in it."""
+    """A node in the list. `lastRun` is the last run with a flow into it, at `updated`. `records` is the number of traced records in it.
+
+    If `former` is true, each path has a link that its job has given up.
+    """
 
     node: Node
     distance: int
@@ -31,9 +34,13 @@ class Affected:
     last_run: strawberry.ID | None
     updated: str | None
     records: int | None
+    former: bool
 
 
-@strawberry.type(description="A page of a list of impact or cause; `cursor` fetches the next. `total` is exact within depth and limit.")
+@strawberry.type(
+    description="A page of a list of impact or cause; `cursor` fetches the next. `total` is exact within depth and limit. `former`"
+    " counts the nodes to which only links lead that their jobs have given up. They are listed on request only."
+)
 class ImpactPage:
     """A page of the list. If a trace of records was a superset or incomplete, `exact` is false, and `reasons` explain it."""
 
@@ -42,6 +49,7 @@ class ImpactPage:
     beyond: int
     exact: bool
     reasons: list[str]
+    former: int
     cursor: str | None
 
     @classmethod
@@ -59,6 +67,7 @@ class ImpactPage:
                     last_run=strawberry.ID(row.last_run) if row.last_run else None,
                     updated=row.updated,
                     records=row.records,
+                    former=row.former,
                 )
                 for row in rows
             ],
@@ -66,6 +75,7 @@ class ImpactPage:
             beyond=found.beyond,
             exact=found.exact,
             reasons=list(found.reasons),
+            former=len(found.former),
             cursor=str(start + len(rows)) if start + len(rows) < found.total else None,
         )
 
@@ -80,7 +90,14 @@ class RecordSet:
 
 
 async def impact_page(
-    info: Info, focus: list[strawberry.ID], records: RecordSet | None, direction: Direction, depth: int, first: int, after: str | None
+    info: Info,
+    focus: list[strawberry.ID],
+    records: RecordSet | None,
+    direction: Direction,
+    depth: int,
+    first: int,
+    after: str | None,
+    former: bool,
 ) -> ImpactPage:
     """Return a page of the list for nodes or for a record set."""
     context = info.context
@@ -95,7 +112,7 @@ async def impact_page(
         hops = bounded(depth, "depth", low=1, high=MAX_HOPS)
         named = await ids_of(info, focus)
         return await ImpactPage.of(
-            info, await domain.impact(context.graph, context.tenant, named, direction=direction, depth=hops), start, size
+            info, await domain.impact(context.graph, context.tenant, named, direction=direction, depth=hops, former=former), start, size
         )
     forward = direction is Direction.DOWNSTREAM
     request = TraceRequest(

@@ -46,16 +46,16 @@ class SavedViewQuery:
 @strawberry.type
 class SavedViewMutation:
     @mutation(
-        "Save an address of the page under a name. Sharing needs the scope `declare`.",
+        "Save an address of the page under a name. Sharing needs the scope `declare`. Without `replace`, a name that you use is refused.",
         scope=Scope.READ,
         costly=False,
         in_namespaces=True,
     )
-    async def save_view(self, info: Info, name: str, location: str, shared: bool = False) -> SavedView:
-        """Save a view. A view of the caller with the same name is replaced."""
+    async def save_view(self, info: Info, name: str, location: str, shared: bool = False, replace: bool = False) -> SavedView:
+        """Save a view. A view of the caller with the same name is replaced only if `replace` is true; otherwise the name is refused."""
         views = available(info.context.services.saved_views, "Saved views")
         async with info.context.audited("view.save", name[:200], changes=True):
-            return SavedView.of(await views.save(info.context.tenant, name, location, shared=shared))
+            return SavedView.of(await views.save(info.context.tenant, name, location, shared=shared, replace=replace))
 
     @mutation("Rename a view that you saved, or share it or not.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def change_view(self, info: Info, id: strawberry.ID, name: str | None = UNSET, shared: bool | None = UNSET) -> SavedView:

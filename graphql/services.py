@@ -345,7 +345,8 @@ class SavedViewService(Protocol):
     async def list(self, tenant: str) -> Sequence[SavedViewDocument]:
         """Return the caller's views by name, and then the views that others share."""
 
-    async def save(self, tenant: str, name: str, location: str, *, shared: bool) -> SavedViewDocument: ...
+    async def save(self, tenant: str, name: str, location: str, *, shared: bool, replace: bool = False) -> SavedViewDocument:
+        """Save a view. `replace` allows it to take the place of another view of the caller with this name."""
 
     async def change(self, tenant: str, identifier: str, *, name: str | None, shared: bool | None) -> SavedViewDocument: ...
 

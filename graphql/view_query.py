@@ -61,9 +61,10 @@ class ViewQuery:
         depth: int = 100,
         first: int = 100,
         after: str | None = UNSET,
+        former: bool = False,
     ) -> ImpactPage:
-        """Return the impact of nodes, or of `records` if they are given."""
-        return await impact_page(info, list(focus or ()), records or None, direction, depth, first, after or None)
+        """Return the impact of nodes, or of `records` if they are given. `former` also follows links that their jobs have given up."""
+        return await impact_page(info, list(focus or ()), records or None, direction, depth, first, after or None, former)
 
     @query(
         "Which jobs read, wrote, created or dropped a column, in a window; earliest first.",
@@ -86,13 +87,22 @@ class ViewQuery:
         in_namespaces=True,
     )
     async def field_lineage(
-        self, info: Info, column: strawberry.ID, direction: Direction = Direction.UPSTREAM, detailed: bool = False, depth: int = 50
+        self,
+        info: Info,
+        column: strawberry.ID,
+        direction: Direction = Direction.UPSTREAM,
+        detailed: bool = False,
+        depth: int = 50,
+        former: bool = False,
     ) -> FieldLineage:
-        """Return the lineage of a column. Upstream are its sources, downstream the columns that derive from it."""
+        """Return the lineage of a column. Upstream are its sources, downstream the columns that derive from it.
+
+        `former` also follows derivations that their jobs have given up.
+        """
         hops = bounded(depth, "depth", low=1, high=MAX_HOPS)
         named = await id_of(info, column)
         found = await domain.field_lineage(
-            info.context.graph, info.context.tenant, named, direction=direction, detailed=detailed, depth=hops
+            info.context.graph, info.context.tenant, named, direction=direction, detailed=detailed, depth=hops, former=former
         )
         info.context.loaders.budget.spend(len(found.nodes))
         return FieldLineage.of(found, named)

@@ -96,10 +96,11 @@ class DescriptionRequests:
         """Return the views that the holder of the key saved, and those that others share."""
         return [_view(one) for one in self.execute(f"{{ savedViews {{ {_VIEW} }} }}")["savedViews"]]
 
-    def save_view(self: _Asks, name: str, location: str, *, shared: bool = False) -> SavedView:
-        """Save an address of the page under a name. A view of the holder of the key with the same name is replaced."""
-        document = f"mutation ($n: String!, $l: String!, $s: Boolean!) {{ saveView(name: $n, location: $l, shared: $s) {{ {_VIEW} }} }}"
-        return _view(self.execute(document, n=name, l=location, s=shared)["saveView"])
+    def save_view(self: _Asks, name: str, location: str, *, shared: bool = False, replace: bool = False) -> SavedView:
+        """Save an address of the page under a name. `replace` allows it to replace a view of the holder of the key with this name."""
+        asked = "saveView(name: $n, location: $l, shared: $s, replace: $r)"
+        document = f"mutation ($n: String!, $l: String!, $s: Boolean!, $r: Boolean!) {{ {asked} {{ {_VIEW} }} }}"
+        return _view(self.execute(document, n=name, l=location, s=shared, r=replace)["saveView"])
 
     def change_view(self: _Asks, identifier: str, *, name: str | None = None, shared: bool | None = None) -> SavedView:
         """Rename a saved view, or share it or not."""
@@ -127,8 +128,8 @@ class AsyncDescriptionRequests:
     async def saved_views(self) -> list[SavedView]:
         return await asyncio.to_thread(DescriptionRequests.saved_views, self._client)
 
-    async def save_view(self, name: str, location: str, *, shared: bool = False) -> SavedView:
-        return await asyncio.to_thread(DescriptionRequests.save_view, self._client, name, location, shared=shared)
+    async def save_view(self, name: str, location: str, *, shared: bool = False, replace: bool = False) -> SavedView:
+        return await asyncio.to_thread(DescriptionRequests.save_view, self._client, name, location, shared=shared, replace=replace)
 
     async def change_view(self, identifier: str, **changed: Any) -> SavedView:
         return await asyncio.to_thread(DescriptionRequests.change_view, self._client, identifier, **changed)

@@ -42,11 +42,16 @@ async def get_lineage(
     ] = Direction.UPSTREAM,
     detailed: Annotated[bool, Query(description="Every step, instead of the ends with the operations between.")] = False,
     depth: Annotated[int, Query(ge=1, le=100, description="How many columns deep.")] = 50,
+    former: Annotated[bool, Query(description="Also derivations that their jobs have given up.")] = False,
 ) -> dict[str, Any]:
-    """The columns that a column derives from: `{edges: [{src, dst, way, operations, hops}], truncated, beyond}`."""
-    found = await field_lineage(seen, owner, column, direction=direction, detailed=detailed, depth=depth)
+    """The columns that a column derives from: `{edges: [{src, dst, way, operations, hops}], truncated, beyond, former}`.
+
+    `former` counts the columns to which only derivations lead that their jobs have given up.
+    """
+    found = await field_lineage(seen, owner, column, direction=direction, detailed=detailed, depth=depth, former=former)
     edges = [{**asdict(edge), "way": edge.way.name.lower()} for edge in found.edges]
-    return {"edges": edges, "truncated": found.truncated, "beyond": found.beyond} | ({"hidden": True} if found.hidden else {})
+    counts = {"truncated": found.truncated, "beyond": found.beyond, "former": found.former}
+    return {"edges": edges, **counts} | ({"hidden": True} if found.hidden else {})
 
 
 @router.get("/tags", responses=_RESPONSES)

@@ -26,8 +26,9 @@ _REASONS, _LONGEST = 10, 300
 _TYPE = "application/x-ndjson"
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "A line for each node, nearest first: `{id, kind, name, distance, path, owners, last_run, updated, records}`. "
-        "`Headwater-Total` counts the lines, `Headwater-Beyond` the nodes one hop further than was followed, at least. Where "
+        "description": "A line for each node, nearest first: `{id, kind, name, distance, path, owners, last_run, updated, records, "
+        "former}`. `Headwater-Total` counts the lines, `Headwater-Beyond` the nodes one hop further than was followed, at least, and "
+        "`Headwater-Former` the nodes to which only links lead that their jobs have given up. Where "
         "`Headwater-Exact` is false, `Headwater-Reasons` says why: a JSON list of texts.",
         "content": {_TYPE: {}},
     },
@@ -49,6 +50,7 @@ async def get_impact(
     ] = None,
     direction: Annotated[Direction, Query(description="downstream: the impact; upstream: the causes.")] = Direction.DOWNSTREAM,
     depth: Annotated[int, Query(ge=1, le=1_000, description="How many hops.")] = 100,
+    former: Annotated[bool, Query(description="Also follow links that their jobs have given up.")] = False,
 ) -> Response:
     """List everything downstream of a node (impact) or upstream of it (causes). A refusal comes before the stream begins."""
     if records is not None:
@@ -61,10 +63,12 @@ async def get_impact(
             act.met(answer.selected, answer.records)
         found = impact_of_records(seen, who.tenant, answer, forward=forward)
     elif focus:
-        found = await impact(seen, who.tenant, focus, direction=direction, depth=depth)
+        found = await impact(seen, who.tenant, focus, direction=direction, depth=depth, former=former)
     else:
         raise InvalidQueryError("Neither focus nor records is given.", field="focus", hint="Name a node, or a dataset and a predicate.")
     headers = {"Headwater-Total": str(found.total), "Headwater-Beyond": str(found.beyond), "Headwater-Exact": str(found.exact).lower()}
+    if found.former:
+        headers["Headwater-Former"] = str(len(found.former))
     if found.reasons:
         headers["Headwater-Reasons"] = _reasons(found.reasons)
     return StreamingResponse(_lines(found), media_type=_TYPE, headers=headers)
@@ -92,4 +96,5 @@ def _line(row: Affected) -> dict[str, Any]:
         "last_run": row.last_run,
         "updated": row.updated,
         "records": row.records,
+        "former": row.former,
     }

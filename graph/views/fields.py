@@ -14,6 +14,7 @@ from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.stores.protocol import Direction, GraphStore, Subgraph
 from headwater.graph.views.columns import dataset_of
+from headwater.graph.views.former_flows import find_former_derivations, walk_current
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.masking import field_tags
 from headwater.graph.views.recorded_steps import FieldStep, RecordedSteps
@@ -56,6 +57,7 @@ class FieldEdge:
     hops: int
     way: Way
     steps: Sequence[FieldStep] = ()  # only in the detailed form, if the program recorded its steps
+    former: bool = False  # in the simple form: each path has a former derivation
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ class FieldLineage:
     """The columns of a lineage, nearest first, and the derivations between them.
 
     `truncated` counts the columns that the limit kept out, `beyond` the columns one hop beyond the depth (at least).
-    `hidden` is true if the caller may not see columns next to these.
+    `hidden` is true if the caller may not see columns next to these. `former` counts the columns to which only derivations lead that their
+    jobs have given up. They are part of the lineage on request only.
     """
 
     nodes: Sequence[Node]
@@ -71,6 +74,7 @@ class FieldLineage:
     truncated: int
     beyond: int = 0
     hidden: bool = False
+    former: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +96,11 @@ async def field_lineage(
     detailed: bool = False,
     depth: int = 50,
     limit: int = 5_000,
+    former: bool = False,
 ) -> FieldLineage:
     """Return the columns from which a column derives (or downstream, the columns that derive from it).
+
+    Derivations that their jobs have given up are followed with `former` only.
 
     Raises:
         NotFoundError: the column is not in the graph.
@@ -102,15 +109,27 @@ async def field_lineage(
     if direction is Direction.BOTH:
         raise InvalidQueryError("The lineage of a column goes one way.", field="direction", hint="Ask for upstream, or for downstream.")
     reached = await _reach(graph, tenant, column, direction, depth, limit)
+    given_up = await find_former_derivations(graph, tenant, reached.edges)
+    current, _ = walk_current([column], [(edge.src, edge.dst) for edge in reached.edges], given_up, direction)
+    left = len(reached.nodes) - len(current)
+    if not former:
+        nodes = [node for node in reached.nodes if node.id in current]
+        edges = [edge for edge in reached.edges if {edge.src, edge.dst} <= current.keys() and (edge.src, edge.dst) not in given_up]
+        reached = replace(reached, nodes=nodes, edges=edges, distance=current)
     beyond = await _beyond(graph, tenant, reached, direction, depth)
     if detailed:
         recorded = RecordedSteps(graph, tenant)
-        edges = [
-            FieldEdge(edge.src, edge.dst, operations_of(edge), 1, way_of(edge), await _recorded_steps(recorded, edge))
+        made = [
+            FieldEdge(
+                edge.src, edge.dst, operations_of(edge), 1, way_of(edge), await _recorded_steps(recorded, edge),
+                (edge.src, edge.dst) in given_up,
+            )
             for edge in reached.edges
-        ]
-        return FieldLineage(reached.nodes, edges, reached.truncated, beyond, reached.hidden)
-    return replace(_simple(reached, column, direction), beyond=beyond, hidden=reached.hidden)
+        ]  # fmt: skip
+        return FieldLineage(reached.nodes, made, reached.truncated, beyond, reached.hidden, left)
+    simple = _simple(reached, column, direction)
+    marked = [replace(edge, former=not {edge.src, edge.dst} <= current.keys()) for edge in simple.edges]
+    return replace(simple, edges=marked, beyond=beyond, hidden=reached.hidden, former=left)
 
 
 async def _recorded_steps(recorded: RecordedSteps, edge: Edge) -> list[FieldStep]:

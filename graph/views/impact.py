@@ -6,24 +6,27 @@ length can be streamed.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import EdgeKind, Node, NodeKind, bare_name
+from headwater.graph.stores.derivations import derivations
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.trace.answer import Grain, TraceAnswer
 from headwater.graph.views.columns import dataset_of
 from headwater.graph.views.fetch import FLOWS, HIDDEN
+from headwater.graph.views.former_flows import find_former_derivations, find_former_flows, walk_current
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.masking import owners_of
 from headwater.graph.views.request import MAX_REACHED
 from headwater.graph.views.times import run_of, time_of
 
 _PORTION = 500
+_DERIVES = (EdgeKind.DERIVES,)
 _KINDS = {
     NodeKind.DATASET: FLOWS, NodeKind.JOB: FLOWS, NodeKind.VERSION: FLOWS, NodeKind.PARTITION: FLOWS, NodeKind.RUN: FLOWS,
-    NodeKind.COLUMN: (EdgeKind.DERIVES,),
+    NodeKind.COLUMN: _DERIVES,
 }  # fmt: skip
 
 
@@ -33,7 +36,7 @@ class Affected:
 
     A column without owners has the owners of its dataset. `last_run` is the last run that stated a flow into the node (for a job: any
     flow), at `updated`. `records` is the number of traced records in the node. It is None if the list is not of records, or if they are
-    only known coarsely.
+    only known coarsely. `former`: each path has a link that its job has given up.
     """
 
     node: Node
@@ -43,13 +46,15 @@ class Affected:
     last_run: str | None
     updated: str | None
     records: int | None = None
+    former: bool = False
 
 
 @dataclass(slots=True)
 class Impact:
     """A list of impact or cause. `total` is its length; `beyond` counts nodes one hop further than depth or limit allowed.
 
-    `exact` is false if a trace of records was a superset or incomplete. `reasons` says why.
+    `former` are the nodes to which only former links lead. The list contains them on request only. `exact` is false if a trace of records
+    was a superset or incomplete. `reasons` says why.
     """
 
     graph: GraphStore
@@ -61,6 +66,7 @@ class Impact:
     records: dict[str, int] | None = None
     exact: bool = True
     reasons: Sequence[str] = field(default_factory=list)
+    former: Collection[str] = ()
 
     @property
     def total(self) -> int:
@@ -85,6 +91,7 @@ class Impact:
                     last_run=f"run:{run_of(last)}" if run_of(last) else None,
                     updated=time_of(last) or None,
                     records=self.records.get(identifier) if self.records else None,
+                    former=identifier in self.former,
                 )
 
     async def _last_statements(self, ids: Sequence[str]) -> dict[str, str]:
@@ -118,8 +125,11 @@ async def impact(
     direction: Direction = Direction.DOWNSTREAM,
     depth: int = 100,
     limit: int = MAX_REACHED,
+    former: bool = False,
 ) -> Impact:
     """Return the nodes downstream or upstream of some nodes: datasets, jobs, versions, partitions and runs, or columns.
+
+    Links that their jobs have given up are followed with `former` only.
 
     Raises:
         NotFoundError: a node is not in the graph.
@@ -136,18 +146,43 @@ async def impact(
         raise InvalidQueryError(
             "The focus is of kinds that no flow joins.", field="focus", hint=f"Name columns alone, or: {', '.join(list(_KINDS)[:-1])}."
         )
-    cone = await graph.cone(tenant, focus, direction=direction, kinds=kinds, depth=depth, limit=limit)
-    hops = cone.upstream if direction is Direction.UPSTREAM else cone.downstream
-    came_from: dict[str, str] = {}
-    for src, dst in cone.edges:
-        near, far = (dst, src) if direction is Direction.UPSTREAM else (src, dst)
-        if hops[far] == hops[near] + 1:
-            before, here = cone.ids[near], cone.ids[far]
-            came_from[here] = min(before, came_from.get(here, before))
-    distance = {cone.ids[number]: away for number, away in hops.items()}
+    reach = _reach_columns if kinds == _DERIVES else _reach_flows
+    reached = await reach(graph, tenant, focus, direction, depth, limit)
+    hops, came_from = walk_current(reached.start, reached.pairs, (), direction)
+    distance, before = walk_current(reached.start, reached.pairs, reached.former, direction)
+    gone = hops.keys() - distance.keys()
+    if former:
+        distance, came_from = hops | distance, came_from | before
+    else:
+        came_from = before
     order = sorted((identifier for identifier, away in distance.items() if away), key=lambda identifier: (distance[identifier], identifier))
-    reasons = [HIDDEN] if cone.hidden else []
-    return Impact(graph, tenant, order, distance, came_from, cone.beyond, exact=not reasons, reasons=reasons)
+    reasons = [HIDDEN] if reached.hidden else []
+    return Impact(graph, tenant, order, distance, came_from, reached.beyond, exact=not reasons, reasons=reasons, former=gone)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """The links around a focus, and those of them that their jobs have given up."""
+
+    start: Sequence[str]
+    pairs: Sequence[tuple[str, str]]
+    former: set[tuple[str, str]]
+    beyond: int
+    hidden: bool
+
+
+async def _reach_flows(graph: GraphStore, tenant: str, focus: Sequence[str], direction: Direction, depth: int, limit: int) -> _Reached:
+    cone = await graph.cone(tenant, focus, direction=direction, kinds=FLOWS, depth=depth, limit=limit)
+    ids = cone.ids
+    pairs = [(ids[src], ids[dst]) for src, dst in cone.edges]
+    return _Reached(focus, pairs, await find_former_flows(graph, tenant, ids[: cone.reached]), cone.beyond, cone.hidden)
+
+
+async def _reach_columns(graph: GraphStore, tenant: str, focus: Sequence[str], direction: Direction, depth: int, limit: int) -> _Reached:
+    cone = await graph.cone(tenant, focus, direction=direction, kinds=_DERIVES, depth=depth, limit=limit)
+    edges = await derivations(graph, tenant, cone.ids[: cone.reached], direction=direction)
+    pairs = [(cone.ids[src], cone.ids[dst]) for src, dst in cone.edges]
+    return _Reached(focus, pairs, await find_former_derivations(graph, tenant, edges), cone.beyond, cone.hidden)
 
 
 def impact_of_records(graph: GraphStore, tenant: str, answer: TraceAnswer, *, forward: bool) -> Impact:

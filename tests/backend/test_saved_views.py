@@ -76,17 +76,25 @@ def test_a_name_that_nobody_can_read_is_refused(world: Teams, name: str) -> None
     assert _code(_save(world, world.home, name)) == "InvalidInputError"
 
 
-def test_a_view_with_the_same_name_is_replaced_and_strange_names_are_kept(world: Teams) -> None:
-    for location in ("/?a", "/?b"):
-        _save(world, world.home, "<script>'; DROP TABLE saved_view", location)
-    found = world.ask(world.home, _LIST)["data"]["savedViews"]
-    assert [(view["name"], view["location"]) for view in found if view["mine"]] == [("<script>'; DROP TABLE saved_view", "/?b")]
+def test_a_view_replaces_another_with_its_name_only_on_request_and_strange_names_are_kept(world: Teams) -> None:
+    name = "<script>'; DROP TABLE saved_view"
+
+    def locations() -> list[str]:
+        return [view["location"] for view in world.ask(world.home, _LIST)["data"]["savedViews"] if view["mine"] and view["name"] == name]
+
+    _save(world, world.home, name, "/?a")
+    assert _code(_save(world, world.home, name, "/?b")) == "InvalidInputError"
+    assert locations() == ["/?a"]
+    replacing = _SAVE.replace("shared: $s", "shared: $s, replace: true")
+    assert world.ask(world.home, replacing, n=name, l="/?b", s=False)["data"]["saveView"]["name"] == name
+    assert locations() == ["/?b"]
 
 
 def test_the_client_saves_and_describes(world: Teams, monkeypatch: pytest.MonkeyPatch) -> None:
     client = Client("http://localhost", "none")
     monkeypatch.setattr(client, "execute", lambda document, **variables: _data(world.ask(world.home, document, **variables)))
-    view = client.save_view("by client", "/?dataset=x", shared=True)
+    client.save_view("by client", "/?dataset=y")
+    view = client.save_view("by client", "/?dataset=x", shared=True, replace=True)
     assert client.change_view(view.id, name="renamed").name == "renamed"
     assert "renamed" in [one.name for one in client.saved_views()]
     client.remove_view(view.id)

@@ -88,7 +88,16 @@ export function people() {
     },
     mutation: {
       describe: (_: unknown, { node, changes }: { node: string; changes: Change[] }) => describe(node, changes),
-      saveView: (_: unknown, { name, location, shared }: Pick<View, 'name' | 'location' | 'shared'>) => {
+      saveView: (
+        _: unknown,
+        { name, location, shared, replace }: Pick<View, 'name' | 'location' | 'shared'> & { replace: boolean },
+      ) => {
+        const known = views.findIndex((each) => each.name === name);
+        if (known >= 0 && !replace)
+          throw new GraphQLError(`You have a view '${name}' already.`, {
+            extensions: { code: 'InvalidInputError', transient: false },
+          });
+        if (known >= 0) views.splice(known, 1);
         const made = { id: `v${views.length}`, name, location, shared, mine: true, owner: 'ann' };
         views.push(made);
         return made;

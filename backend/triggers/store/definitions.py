@@ -13,7 +13,8 @@ from headwater.backend.triggers.model import Definition, Trigger, TriggerState
 from headwater.backend.triggers.store.rows import TRIGGER, document_of, lock_tenant, trigger_of
 from headwater.errors import InvalidInputError, NotFoundError
 
-_OF_TRIGGER = ("trigger_clock", "trigger_part", "trigger_check")
+_OF_TRIGGER = ("trigger_clock", "trigger_look", "trigger_part", "trigger_check")
+_MOST_LOOKS = 100  # looks that are returned together
 
 
 class Definitions:
@@ -50,7 +51,9 @@ class Definitions:
         return made
 
     def tenants(self) -> list[str]:
-        return [row[0] for row in self._database.ask("SELECT DISTINCT tenant FROM trigger_definition ORDER BY tenant")]
+        """Return the tenants with triggers."""
+        has_one = "EXISTS (SELECT 1 FROM trigger_definition d WHERE d.tenant = l.tenant)"
+        return [row[0] for row in self._database.ask(f"SELECT l.tenant FROM trigger_lock l WHERE {has_one} ORDER BY l.tenant")]
 
     def all(self, tenant: str) -> list[Trigger]:
         rows = self._database.ask(f"SELECT {TRIGGER} FROM trigger_definition d WHERE d.tenant = :tenant ORDER BY d.name", tenant=tenant)
@@ -76,6 +79,33 @@ class Definitions:
         rows = self._database.ask("SELECT opening FROM trigger_lock WHERE tenant = :tenant", tenant=tenant)
         return int(rows[0][0]) if rows else 0
 
+    def due_looks(self, tenant: str, now: float) -> list[tuple[Trigger, int]]:
+        """Return active triggers with the positions of their conditions `stale` at whose dataset a look is due, the longest wait first."""
+        rows = self._database.ask(
+            f"SELECT l.member, {TRIGGER} FROM trigger_look l JOIN trigger_definition d ON d.id = l.trigger_id"
+            " WHERE l.tenant = :tenant AND l.due <= :now AND d.state = 'active' ORDER BY l.due, l.trigger_id, l.member LIMIT :most",
+            tenant=tenant, now=now, most=_MOST_LOOKS,
+        )  # fmt: skip
+        found = [(trigger_of(row[1:]), int(row[0])) for row in rows]
+        for trigger in [trigger for trigger, place in found if place < 0]:
+            self._place_looks(trigger)
+        return [(trigger, place) for trigger, place in found if place >= 0]
+
+    def set_looks(self, looks: Mapping[tuple[str, int], float]) -> None:
+        """Store the times of the next looks, by trigger and position."""
+        with self._database.transaction() as connection:
+            for (identifier, member), due in looks.items():
+                connection.run(
+                    "UPDATE trigger_look SET due = :due WHERE trigger_id = :id AND member = :member", due=due, id=identifier, member=member
+                )
+
+    def _place_looks(self, trigger: Trigger) -> None:
+        """Store the looks of a trigger that an earlier version made."""
+        with self._database.transaction() as connection:
+            lock_tenant(connection, trigger.tenant)
+            if connection.run("DELETE FROM trigger_look WHERE trigger_id = :id AND member < 0 RETURNING 1", id=trigger.id):
+                _set_looks(connection, trigger)
+
     def set_state(
         self, trigger: Trigger, state: TriggerState, reason: str | None = None, *, since: int | None = None, opening: int | None = None,
         owner: Mapping[str, Any] | None = None,
@@ -95,6 +125,7 @@ class Definitions:
             if changed and since is not None:
                 _forget_progress(connection, trigger.id)
                 _set_clocks(connection, trigger)
+                _set_looks(connection, trigger)
         return self.get(trigger.tenant, trigger.id)
 
     def stop(self, trigger: Trigger, reason: str) -> bool:
@@ -129,6 +160,7 @@ def insert(connection: Connection, trigger: Trigger) -> None:
         workflow=trigger.workflow, opening=trigger.opening,
     )  # fmt: skip
     _set_clocks(connection, trigger)
+    _set_looks(connection, trigger)
 
 
 def _forget_progress(connection: Connection, trigger: str) -> None:
@@ -142,6 +174,13 @@ def _set_clocks(connection: Connection, trigger: Trigger) -> None:
     for member, parts in time_members(trigger):
         if (due := next_instant(parts, trigger.created, now)) is not None:
             connection.run("INSERT INTO trigger_clock VALUES (:id, :member, :due)", id=trigger.id, member=member, due=due)
+
+
+def _set_looks(connection: Connection, trigger: Trigger) -> None:
+    """Make a look due at the dataset of each condition `stale`."""
+    for place, member in enumerate(trigger.definition.condition.members):
+        if member.kind == "stale":
+            connection.run("INSERT INTO trigger_look VALUES (:id, :member, :tenant, 0)", id=trigger.id, member=place, tenant=trigger.tenant)
 
 
 def time_members(trigger: Trigger) -> Sequence[tuple[int, Mapping[str, Any]]]:

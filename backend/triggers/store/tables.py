@@ -56,6 +56,14 @@ _STEPS = (
         "ALTER TABLE trigger_lock ADD COLUMN opening bigint NOT NULL DEFAULT 0",
         "ALTER TABLE trigger_definition ADD COLUMN opening bigint NOT NULL DEFAULT 0",
     ),
+    (
+        # The next look at the dataset of each condition `stale`. Triggers of earlier versions may have one, so all get a first look, which
+        # removes the rows of conditions of other kinds.
+        """CREATE TABLE trigger_look (trigger_id text NOT NULL, member integer NOT NULL, tenant text NOT NULL,
+            due double precision NOT NULL, PRIMARY KEY (trigger_id, member))""",
+        "CREATE INDEX trigger_look_by_due ON trigger_look (tenant, due)",
+        "INSERT INTO trigger_look SELECT id, -1, tenant, 0 FROM trigger_definition",
+    ),
 )
 
 SCHEMA = Schema("triggers", "trigger", _STEPS)

@@ -193,7 +193,7 @@ class _Search:
         after = f" AND ({', '.join(parts)}) {sign} ({', '.join('?' * len(parts))})" if place is not None else ""
         rows = self._connection.execute(
             f"SELECT {', '.join(parts)}, n.id, e.namespace, e.state, e.actor "
-            f"FROM entry AS e CROSS JOIN node AS n ON n.key = e.key WHERE {where}{after} "
+            f"FROM entry AS e {self._index()} CROSS JOIN node AS n ON n.key = e.key WHERE {where}{after} "
             f"ORDER BY {', '.join(f'{index + 1}{way}' for index in range(len(parts)))} LIMIT ?",
             (*own, *bound, *own[: bool(after)], *(place or ()), limit),
         ).fetchall()
@@ -202,7 +202,13 @@ class _Search:
 
     def _groups(self, kind: NodeKind) -> Iterable[Any]:
         where, bound = self._where(kind)
-        return self._connection.execute(f"SELECT {_GROUP}, count(*) FROM entry AS e WHERE {where} GROUP BY {_GROUP}", bound)
+        return self._connection.execute(f"SELECT {_GROUP}, count(*) FROM entry AS e {self._index()} WHERE {where} GROUP BY {_GROUP}", bound)
+
+    def _index(self) -> str:
+        """Return the index that reads only nodes with the chosen labels or pipelines. SQLite would read all nodes of the kind."""
+        if any(values for _, values in self._request.labels()):
+            return "NOT INDEXED"  # by the keys of the index of words
+        return "INDEXED BY entry_by_pipeline" if self._request.pipelines and all(self._request.pipelines) else ""
 
     def _take_counts(self, kind: NodeKind, counts: FacetCounts) -> None:
         """Add the kept counts of a kind."""
@@ -229,11 +235,11 @@ class _Search:
             if len(values) == 1:  # an index has the nodes of one value in order
                 parts.append(f"e.{name} = ?")
                 bound.append(values[0])
-                if name == "pipeline" and values[0]:
-                    parts.append("e.pipeline <> ''")  # as the partial index states it
             elif values:
                 parts.append(f"e.{name} IN (SELECT value FROM json_each(?))")
                 bound.append(json.dumps(list(values)))
+            if name == "pipeline" and values and all(values):
+                parts.append("e.pipeline <> ''")  # as the partial index states it
         if any(values for _, values in asked.labels()):
             parts.append("e.key IN (SELECT rowid FROM entry_word WHERE entry_word MATCH ?)")
             bound.append(self._chosen)

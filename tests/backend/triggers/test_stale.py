@@ -53,6 +53,39 @@ async def test_silence_fires_once_for_each_last_version(home: TriggeredHome) -> 
     assert await other.look("default") == 0
 
 
+async def test_many_failed_runs_after_the_last_version_fire_nothing_more(home: TriggeredHome) -> None:
+    trigger = await home.create({"stale": {"dataset": _DATASET, "after": "1h"}}, {"webhook": {"target": "there"}})
+    at = float(round(trigger.created)) - 100 * _HOUR
+    await home.send(_written(1, at))
+    clock = _Clock(trigger.created)
+    silence = Silence(home.store, home.workspace.log, home.workspace.graph, clock)
+    await silence.look("default")
+    await home.send(*(_written(number, at + number, "FAIL") for number in range(2, 42)))
+    for each in (silence, Silence(home.store, home.workspace.log, home.workspace.graph, clock)):  # a new process knows nothing yet
+        clock.now += _HOUR
+        await each.look("default")
+    assert [entry.cause.id for entry in await home.triggers.history(trigger)] == [f"stale {_DATASET} {at}"]
+
+
+async def test_a_look_reads_only_the_triggers_that_are_due(home: TriggeredHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    trigger = await home.create({"stale": {"dataset": _DATASET, "after": "1h"}}, {"webhook": {"target": "there"}})
+    definitions = home.store.definitions
+    await Silence(home.store, home.workspace.log, home.workspace.graph, _Clock(trigger.created)).look("default")
+    assert definitions.due_looks("default", trigger.created + _HOUR - 1) == []
+    assert [(due.id, place) for due, place in definitions.due_looks("default", trigger.created + _HOUR)] == [(trigger.id, 0)]
+    monkeypatch.setattr(type(definitions), "all", None)
+    assert await Silence(home.store, home.workspace.log, home.workspace.graph, _Clock(trigger.created + 2 * _HOUR)).look("default") == 1
+
+
+async def test_triggers_of_an_earlier_version_get_their_looks(home: TriggeredHome) -> None:
+    trigger = await home.create({"stale": {"dataset": _DATASET, "after": "1h"}}, {"webhook": {"target": "there"}})
+    with home.store.database.transaction() as connection:
+        connection.run("UPDATE trigger_look SET member = -1, due = 0")
+    definitions = home.store.definitions
+    definitions.due_looks("default", trigger.created)
+    assert [(due.id, place) for due, place in definitions.due_looks("default", trigger.created + _HOUR)] == [(trigger.id, 0)]
+
+
 async def test_a_stale_dataset_is_notified_by_the_service(home: TriggeredHome) -> None:
     trigger = await home.create({"stale": {"dataset": _DATASET, "after": "1s"}})
     (entry,) = await home.ended(trigger, 1)

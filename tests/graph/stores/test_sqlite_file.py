@@ -11,12 +11,13 @@ import pytest
 
 from headwater.errors import ConfigurationError, DamagedError, HeadwaterError, UnavailableError
 from headwater.graph.index import open_indexed
-from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, node_id
 from headwater.graph.search import Order, SearchRequest
 from headwater.graph.stores import Direction, open_store
 from headwater.graph.stores.change_log import pack
 from headwater.graph.stores.rollups import Lens
 from headwater.graph.stores.sqlite import changes, connections
+from headwater.graph.stores.sqlite.find import find
 from headwater.graph.stores.sqlite.latest import latest_at
 from headwater.graph.stores.sqlite.migrations import MIGRATIONS
 from tests.graph.stores.samples import FLOWS, PIPELINE, contains, dataset, node, stamp
@@ -237,3 +238,41 @@ async def test_what_was_logged_last_stays_however_long_it_is(tmp_path: Path, mon
         file.close()
     finally:
         await store.close()
+
+
+@pytest.mark.parametrize(
+    "chosen", [{"pipelines": ("pipeline:air:small",)}, {"owners": ("team",)}, {"pipelines": ("pipeline:air:small",), "owners": ("team",)}]
+)
+async def test_a_list_of_a_pipeline_or_an_owner_reads_only_its_nodes(tmp_path: Path, chosen: dict[str, tuple[str, ...]]) -> None:
+    store = open_store(f"sqlite:///{tmp_path}/graph.db")
+    await store.open()
+    owned = {"ownership": {"owners": [{"name": "team"}]}}
+    stamp = Stamp("2026-01-01T00:00:00.000000Z", "1")
+
+    async def add(pipeline: str, count: int, about: dict[str, object]) -> None:
+        names = [f"{pipeline}.{number}" for number in range(count)]
+        jobs = [Node(node_id(NodeKind.JOB, "air", name), NodeKind.JOB, name, about) for name in names]
+        edges = [Edge(f"pipeline:air:{pipeline}", job.id, EdgeKind.CONTAINS) for job in jobs]
+        await store.apply("t", [GraphBatch(stamp, jobs, edges)])
+
+    def count_steps(order: Order) -> int:
+        steps = 0
+
+        def step() -> int:
+            nonlocal steps
+            steps += 1
+            return 0
+
+        with sqlite3.connect(tmp_path / "graph.db") as file:
+            file.set_progress_handler(step, 10)
+            found = find(file, "t", SearchRequest(kinds=(NodeKind.JOB,), order=order, **chosen), 50, None, None)  # type: ignore[arg-type]
+        file.close()
+        assert found.total == 20
+        return steps
+
+    await add("small", 20, owned)
+    before = {order: count_steps(order) for order in Order}
+    await add("large", 2_000, {})
+    after = {order: count_steps(order) for order in Order}
+    await store.close()
+    assert all(after[order] < 1.5 * before[order] for order in Order), (before, after)

@@ -60,7 +60,7 @@ async def test_access_is_bounded_by_a_window(stated: GraphStore) -> None:
 
 
 async def test_the_detailed_form_has_each_step_and_operation(stated: GraphStore) -> None:
-    found = await field_lineage(stated, "t", OUT, detailed=True)
+    found = await field_lineage(stated, "t", OUT, detailed=True, former=True)
     steps = {(edge.src, edge.dst): [(op.job, op.type, op.subtype, op.masking) for op in edge.operations] for edge in found.edges}
     assert steps == {
         (MID, OUT): [("job:air:count", "DIRECT", "AGGREGATION", True)],
@@ -69,10 +69,10 @@ async def test_the_detailed_form_has_each_step_and_operation(stated: GraphStore)
 
 
 async def test_the_simple_form_joins_the_ends_with_all_operations_between(stated: GraphStore) -> None:
-    (edge,) = (await field_lineage(stated, "t", OUT)).edges
+    (edge,) = (await field_lineage(stated, "t", OUT, former=True)).edges
     assert (edge.src, edge.dst, edge.hops) == (RAW, OUT, 2)
     assert [(op.job, op.subtype) for op in edge.operations] == [("job:air:clean", "IDENTITY"), ("job:air:count", "AGGREGATION")]
-    forward = await field_lineage(stated, "t", RAW, direction=Direction.DOWNSTREAM)
+    forward = await field_lineage(stated, "t", RAW, direction=Direction.DOWNSTREAM, former=True)
     assert {edge.dst for edge in forward.edges} == {OUT, "column:file:out:late", "column:file:mid:month"}
 
 
@@ -113,7 +113,7 @@ async def test_what_lies_past_the_depth_is_counted_and_tags_come_from_any_depth(
 
 
 async def test_an_edge_says_whether_values_flow_along_it(stated: GraphStore) -> None:
-    found = await field_lineage(stated, "t", "column:file:out:n")
+    found = await field_lineage(stated, "t", "column:file:out:n", former=True)
     assert {(edge.src, edge.way) for edge in found.edges} == {(RAW, Way.MASKED)}
     down = await field_lineage(stated, "t", "column:file:raw:month", direction=Direction.DOWNSTREAM)
     assert {(edge.dst, edge.way) for edge in down.edges} == {("column:file:mid:month", Way.INDIRECT)}

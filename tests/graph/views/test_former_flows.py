@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headwater.graph.model import EdgeKind, NodeKind
-from headwater.graph.stores import GraphStore
-from headwater.graph.views import Mask, ViewRequest, find_former_flows, view
+from headwater.graph.stores import Direction, GraphStore
+from headwater.graph.views import Mask, ViewRequest, field_lineage, find_former_flows, impact, view
 from tests.graph.views.history import APR, FEB, JAN, MAR, derives, named, ran, schema
 
 JOB = "job:air:make"
@@ -73,3 +73,46 @@ async def test_a_column_that_a_job_no_longer_reads_is_former(store: GraphStore) 
     assert await view_of_column.former() == {("column:file:raw:a", JOB)}
     assert await find_former_flows(store, "t", [JOB], kinds=[EdgeKind.ACCESSES]) == {("column:file:raw:a", JOB)}
     assert await former(store) == set()
+
+
+@pytest.fixture
+async def moved_columns(store: GraphStore) -> GraphStore:
+    """The job makes `x` of `a` in January, and of `b` from February on. Another job makes `y` of `a`."""
+    raw = named("raw", schema=schema("a", "b"))
+    for at, run, source in ((JAN, "r1", "a"), (FEB, "r2", "b")):
+        made = derives(x=[("raw", source, "DIRECT/IDENTITY", False)])
+        await ran(store, "t", at, "make", run, [raw], [named("report", schema=schema("x"), columnLineage=made)])
+    sum_of_x = derives(y=[("report", "x", "DIRECT/AGGREGATION", False)])
+    await ran(store, "t", MAR, "sum", "r3", [named("report")], [named("total", schema=schema("y"), columnLineage=sum_of_x)])
+    return store
+
+
+RAW_A, RAW_B, X, Y = "column:file:raw:a", "column:file:raw:b", "column:file:report:x", "column:file:total:y"
+
+
+async def test_the_impact_of_a_column_is_current_and_counts_what_only_former_links_reach(moved_columns: GraphStore) -> None:
+    found = await impact(moved_columns, "t", [RAW_A])
+    assert (found.total, set(found.former)) == (0, {X, Y})
+    found = await impact(moved_columns, "t", [RAW_A], former=True)
+    assert [(row.node.id, row.distance, row.former) async for row in found.rows()] == [(X, 1, True), (Y, 2, True)]
+    found = await impact(moved_columns, "t", [RAW_B])
+    assert ([(row.node.id, row.former) async for row in found.rows()], found.former) == ([(X, False), (Y, False)], set())
+    found = await impact(moved_columns, "t", [Y], direction=Direction.UPSTREAM)
+    assert ([row.node.id async for row in found.rows()], set(found.former)) == ([X, RAW_B], {RAW_A})
+
+
+async def test_the_impact_of_a_dataset_is_current(changed: GraphStore) -> None:
+    found = await impact(changed, "t", [OLD])
+    assert (found.total, set(found.former)) == (0, {JOB, REPORT})
+    found = await impact(changed, "t", [REPORT], direction=Direction.UPSTREAM)
+    assert [row.node.id async for row in found.rows()] == [JOB, NEW]
+
+
+@pytest.mark.parametrize("detailed", [True, False])
+async def test_the_lineage_of_a_column_is_current_and_marks_former_derivations(moved_columns: GraphStore, detailed: bool) -> None:
+    found = await field_lineage(moved_columns, "t", Y, detailed=detailed)
+    assert ({node.id for node in found.nodes} - {X}, found.former) == ({Y, RAW_B}, 1)
+    assert not any(edge.former for edge in found.edges)
+    found = await field_lineage(moved_columns, "t", Y, detailed=detailed, former=True)
+    assert {node.id for node in found.nodes} - {X} == {Y, RAW_A, RAW_B}
+    assert {edge.src for edge in found.edges if edge.former} == {RAW_A}

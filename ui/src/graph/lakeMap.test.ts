@@ -85,3 +85,15 @@ test('the heaviest flows are drawn, and each card keeps its heaviest', () => {
   const touched = new Set(links.flatMap(({ src, dst }) => [src, dst]));
   expect(groups.every(({ node }) => touched.has(node.id))).toBe(true);
 });
+
+test('a group with as many members as can be drawn names the search, and keeps its flows if those of its members are unknown', () => {
+  const members = Array.from({ length: 400 }, (_, index) => dataset(`raw:${index}`));
+  const { cards } = makeMapDraft({ ...PARTS, groups: [group('raw', 900)], open: [{ id: 'platform:raw', members }] });
+  expect(cards.at(-2)).toMatchObject({ title: '+ 500 other datasets', caption: 'find one by its name above' });
+  const open = [{ id: 'platform:mart', members: [dataset('mart:c'), dataset('mart:d')] }];
+  const memberFlows = [{ src: 'platform:raw', dst: 'dataset:mart:c', weight: 2 }];
+  expect(linksOf({ open, memberFlows, withoutFlows: new Set(['dataset:mart:d']) })).toEqual([
+    'platform:raw dataset:mart:c 2',
+    'platform:raw platform:mart 2',
+  ]);
+});

@@ -1,5 +1,6 @@
 /** The drawing of a whole lake: groups as cards, open groups as boxes with their heaviest members, and the heaviest flows. */
 import type { NodeKind } from '../api/generated/graphql';
+import { MOST_GROUPS, MOST_MEMBERS } from '../location/mapState';
 import { jobWords, shortNames } from './names';
 import type { Card, Draft, Link } from './scene';
 
@@ -36,6 +37,8 @@ export interface LakeMapParts {
   open: readonly OpenMembers[];
   /** The flows of the drawn members. An end is a member or a group. */
   memberFlows: readonly MapFlow[];
+  /** Drawn members whose flows are not among these. */
+  withoutFlows?: ReadonlySet<string>;
   /** Whether the groups are of jobs. */
   isOfJobs: boolean;
 }
@@ -87,13 +90,15 @@ export function makeMapDraft(parts: LakeMapParts): MapDraft {
     }
     if (shown && shown.length > 0 && members > shown.length) {
       const name = count(members - shown.length, `other ${word}`);
-      cards.push(moreCard(`${MORE}${node.id}`, node.kind, name, node.id));
+      cards.push(moreCard(`${MORE}${node.id}`, node.kind, name, shown.length < MOST_MEMBERS, node.id));
       drawn.add(`${MORE}${node.id}`);
     }
   }
   const [first] = groups;
   if (first && total > groups.length) {
-    cards.push(moreCard(REST, first.node.kind, count(total - groups.length, 'other group')));
+    cards.push(
+      moreCard(REST, first.node.kind, count(total - groups.length, 'other group'), groups.length < MOST_GROUPS),
+    );
     drawn.add(REST);
   }
   const links = linksOf(parts, drawn);
@@ -111,13 +116,13 @@ export function labelOf(weight: number, isOfJobs: boolean): string {
   return count(weight, isOfJobs ? 'dataset' : 'job');
 }
 
-function moreCard(id: string, kind: NodeKind, name: string, parent?: string): Card {
+function moreCard(id: string, kind: NodeKind, name: string, canGrow: boolean, parent?: string): Card {
   const card = {
     id,
     kind,
     name,
     title: `+ ${name}`,
-    caption: 'click to draw more',
+    caption: canGrow ? 'click to draw more' : 'find one by its name above',
     isFocus: false,
     isLeaf: true,
   } as const;
@@ -140,9 +145,17 @@ function linksOf(parts: LakeMapParts, drawn: ReadonlySet<string>): Link[] {
 }
 
 /** A flow of an open group ends at its members. If some are not drawn, the box has the flows of all of them. */
-function drawnFlows({ flows, memberFlows, open }: LakeMapParts, drawn: ReadonlySet<string>): MapFlow[] {
-  const isOpen = new Set(open.filter(({ members }) => members.length > 0).map(({ id }) => id));
-  const isWhole = (id: string) => memberFlows.length > 0 && isOpen.has(id) && !drawn.has(`${MORE}${id}`);
+function drawnFlows(
+  { flows, memberFlows, open, withoutFlows = new Set() }: LakeMapParts,
+  drawn: ReadonlySet<string>,
+): MapFlow[] {
+  const known = open.filter(({ members }) => members.some(({ id }) => !withoutFlows.has(id)));
+  const isOpen = new Set(known.filter(({ members }) => members.length > 0).map(({ id }) => id));
+  const isCut = new Set(
+    open.filter(({ members }) => members.some(({ id }) => withoutFlows.has(id))).map(({ id }) => id),
+  );
+  const isWhole = (id: string) =>
+    memberFlows.length > 0 && isOpen.has(id) && !isCut.has(id) && !drawn.has(`${MORE}${id}`);
   const between = flows.filter(({ src, dst }) => !isWhole(src) && !isWhole(dst));
   const endOf = (id: string) => (isOpen.has(id) ? `${MORE}${id}` : id);
   const inside = memberFlows.map(({ src, dst, weight }) => ({ src: endOf(src), dst: endOf(dst), weight }));

@@ -21,8 +21,13 @@ export interface LakeMapAnswer {
   wide: number;
   /** Whether some flows of the drawn members are left out. */
   isAtLeast: boolean;
+  /** Number of drawn members whose flows are not asked for. */
+  withoutFlows: number;
   isLoading: boolean;
 }
+
+/** Members whose flows are asked for at once: the service answers for no more. */
+const MOST_WITH_FLOWS = 500;
 
 const GROUP_KINDS: Record<MapLens, NodeKind[]> = {
   NAMESPACE: ['PLATFORM'],
@@ -66,7 +71,9 @@ export function useLakeMap({ lens, groups, include, open }: MapState) {
       }),
     [open, heaviest, extra],
   );
-  const ids = [...new Set(members.flatMap((each) => each.members.map(({ id }) => id)))].toSorted().slice(0, 500);
+  const drawn = [...new Set(members.flatMap((each) => each.members.map(({ id }) => id)))];
+  const ids = drawn.slice(0, MOST_WITH_FLOWS).toSorted();
+  const cut = drawn.slice(MOST_WITH_FLOWS).join('\n');
   const flows = useQuery({
     ...queryOf(MemberFlowsDocument, { lens, members: ids }),
     enabled: ids.length > 0,
@@ -76,17 +83,20 @@ export function useLakeMap({ lens, groups, include, open }: MapState) {
   const answer = useMemo((): Omit<LakeMapAnswer, 'isLoading'> | undefined => {
     const found = map.data?.lakeMap;
     if (!found) return undefined;
+    const withoutFlows = new Set(cut === '' ? [] : cut.split('\n'));
     const draft = makeMapDraft({
       groups: found.groups,
       flows: found.flows,
       total: found.total,
       open: members,
       memberFlows: memberFlows?.flows ?? [],
+      withoutFlows,
       isOfJobs: lens === 'PIPELINE',
     });
     const { total, members: count, wide } = found;
-    return { draft, total, members: count, wide, isAtLeast: memberFlows?.complete === false };
-  }, [map.data, members, memberFlows, lens]);
+    const isAtLeast = memberFlows?.complete === false;
+    return { draft, total, members: count, wide, isAtLeast, withoutFlows: withoutFlows.size };
+  }, [map.data, members, memberFlows, lens, cut]);
   const isLoading = map.isPlaceholderData || heaviest.some((each) => each === undefined) || flows.isPlaceholderData;
   return { answer, isLoading, error: map.error ?? flows.error, refetch: map.refetch, isPending: map.isPending };
 }

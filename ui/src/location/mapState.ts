@@ -21,7 +21,9 @@ export interface MapState {
 
 export const FIRST_GROUPS = 100;
 export const FIRST_MEMBERS = 50;
-const [MOST_GROUPS, MOST_MEMBERS, MOST_INCLUDED] = [1000, 400, 100];
+/** Groups, and members of one group, that are drawn at most. A search finds the others. */
+export const [MOST_GROUPS, MOST_MEMBERS] = [1000, 400];
+const MOST_INCLUDED = 100;
 
 export const WHOLE_LAKE: MapState = { lens: 'NAMESPACE', groups: FIRST_GROUPS, include: [], open: [] };
 

@@ -727,6 +727,7 @@ export type SaveViewMutationVariables = Exact<{
   name: string;
   location: string;
   shared: boolean;
+  replace: boolean;
 }>;
 
 
@@ -2308,8 +2309,8 @@ export const SavedViewsDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<SavedViewsQuery, SavedViewsQueryVariables>;
 export const SaveViewDocument = new TypedDocumentString(`
-    mutation SaveView($name: String!, $location: String!, $shared: Boolean!) {
-  saveView(name: $name, location: $location, shared: $shared) {
+    mutation SaveView($name: String!, $location: String!, $shared: Boolean!, $replace: Boolean!) {
+  saveView(name: $name, location: $location, shared: $shared, replace: $replace) {
     id
     name
   }

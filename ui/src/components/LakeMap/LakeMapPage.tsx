@@ -111,16 +111,19 @@ interface NotesProps {
   draft: { hidden: number };
   wide: number;
   isAtLeast: boolean;
+  withoutFlows: number;
 }
 
 /** What the drawing leaves out. */
-function Notes({ lens, draft: { hidden }, wide, isAtLeast }: NotesProps) {
+function Notes({ lens, draft: { hidden }, wide, isAtLeast, withoutFlows }: NotesProps) {
   const hub = lens === 'PIPELINE' ? 'datasets' : 'jobs';
   const notes = [
     hidden > 0 &&
       `The heaviest flows are drawn. ${hidden.toLocaleString('en')} lighter ones are not. Open a group to see those of its members.`,
     wide > 0 && `Left out are flows through ${wide.toLocaleString('en')} of the ${hub}, which join very many groups.`,
     isAtLeast && `Some members have more than 500 ${hub} on one side. The weights of their flows are lower bounds.`,
+    withoutFlows > 0 &&
+      `The own flows of ${withoutFlows.toLocaleString('en')} drawn members are left out. Close a group to see them.`,
     'All flows that were ever stated count, also former ones.',
   ];
   return <p className={styles.notes}>{notes.filter(Boolean).join(' ')}</p>;

@@ -61,6 +61,7 @@ export function SaveView({ location }: { location: Location }) {
               name: read('name') ?? '',
               location: `/${formatLocation(location)}`,
               shared: read('shared') !== null,
+              replace: read('replace') !== null,
             });
           }}
         >
@@ -74,8 +75,15 @@ export function SaveView({ location }: { location: Location }) {
               <input type="checkbox" name="shared" value="yes" /> Share it with everybody
             </label>
           )}
-          <p className={styles.hint}>A view of yours with the same name is replaced. The start page lists all views.</p>
-          {save.error && <ErrorNote error={save.error} />}
+          <p className={styles.hint}>The start page lists all views.</p>
+          {save.error && (
+            <>
+              <ErrorNote error={save.error} />
+              <label className={styles.check}>
+                <input type="checkbox" name="replace" value="yes" /> Replace my view with this name
+              </label>
+            </>
+          )}
           <button type="submit" disabled={save.isPending}>
             Save
           </button>

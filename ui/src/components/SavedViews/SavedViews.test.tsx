@@ -35,6 +35,20 @@ test('a view is saved from its page, and opens from the start page', async () =>
   expect(location.search).toContain('page=columns');
 });
 
+test('a view takes the place of another with its name only if the reader says so', async () => {
+  const user = userEvent.setup();
+  renderPage(`/?dataset=${REPORT}`, { scopes: ['read', 'declare'] });
+  const button = await screen.findByRole('button', { name: 'Save this view' });
+  for (const _ of [1, 2]) {
+    await user.click(button);
+    await user.type(screen.getByLabelText('Name'), 'Report{Enter}');
+    await waitFor(() => expect(screen.queryByText(/already/) ?? screen.queryByText(/is saved/)).not.toBeNull());
+  }
+  await user.click(screen.getByLabelText('Replace my view with this name'));
+  await user.click(screen.getByRole('button', { name: 'Save' }));
+  await screen.findByText('The view Report is saved.');
+});
+
 test('a view is renamed, shared and removed by its owner', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}`, { scopes: ['read', 'declare'] });
