@@ -108,6 +108,11 @@ class Facts:
         ]
         return canonical(visible) if visible else "{}", f"[{','.join(stamps)}]"
 
+    def alone(self) -> tuple[Precedence, list[str]] | None:
+        """Return the precedence and the sorted names of facts that one statement made. None if there were several statements."""
+        precedences = set(self.precedence.values())
+        return (precedences.pop(), sorted(self.precedence)) if len(precedences) == 1 else None
+
     @classmethod
     def load(cls, name: str, properties: str, stamps: str) -> Facts:
         """Parse the texts of `dump`. `name` is the node's name; an edge has none, and any text is accepted."""
@@ -129,7 +134,13 @@ NO_FACTS = Facts()  # facts of an edge without properties; never changed
 
 def merged(name: str, properties: str, stamps: str, stated: Facts) -> tuple[str, str, str] | None:
     """Return a stored element (name, properties, stamps) after merging facts. None if nothing changes."""
-    facts = Facts.load(name, properties, stamps)
+    known = json.loads(stamps)
+    if len(known) == 1 and (alone := stated.alone()) is not None:
+        # One statement replaces another about the same facts, as when a job states its datasets again. The values need no look.
+        (rank, time, key, names), (precedence, restated) = known[0], alone
+        if names == restated and (rank, time, key) != precedence:
+            return (stated.values.get(NAME, name), *stated.dump()) if (rank, time, key) < precedence else None
+    facts = Facts.read(name, json.loads(properties), known)
     facts.absorb(stated)
     after = (facts.values.get(NAME, name), *facts.dump())
     return None if after == (name, properties, stamps) else after

@@ -57,6 +57,22 @@ def test_a_store_is_told_when_nothing_changes(a: Facts, b: Facts) -> None:
     assert merged("n", properties, stamps, a) is None
 
 
+@given(*[st.tuples(st.sampled_from([{"a": 1}, {"a": 2}, {"a": 1, "b": None}]), st.sampled_from(["m", "n"]), PRECEDENCE)] * 2)
+def test_a_repeated_statement_replaces_an_earlier_one_with_its_name(
+    one: tuple[dict[str, int], str, tuple[int, str, str]], other: tuple[dict[str, int], str, tuple[int, str, str]]
+) -> None:
+    stated = []
+    for properties, name, precedence in (one, other):
+        stated.append(Facts())
+        for fact, value in ({NAME: name} | properties).items():
+            stated[-1].state(fact, value, precedence)
+    whole = Facts()
+    for each in stated:
+        whole.absorb(each)
+    before = (one[1], *stated[0].dump())
+    assert (merged(*before, stated[1]) or before) == (whole.values[NAME], *whole.dump())
+
+
 def test_properties_are_kept_as_one_text_for_equal_values() -> None:
     one, other = Facts(), Facts()
     for made, names in ((one, ["a", "b"]), (other, ["b", "a"])):
