@@ -1,4 +1,4 @@
-"""Runs rounds: every case once in every arm, with the arms in random order."""
+"""Runs rounds: every case once in every arm. Two rounds run the arms in a random order and back (ABBA)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from bench.suite import Plan, Sample
 
 
 def order(arms: Sequence[str], seed: int, turn: int, case: str) -> list[str]:
-    """Return the order of the arms for one case of one round. The same seed gives the same order."""
-    return random.Random(f"{seed}/{turn}/{case}").sample(list(arms), len(arms))
+    """Return the order of the arms for one case of one round. The same seed gives the same order.
+
+    Every odd round has the order of the round before in reverse. Something that grows during two rounds therefore affects all arms alike.
+    """
+    drawn = random.Random(f"{seed}/{turn // 2}/{case}").sample(list(arms), len(arms))
+    return drawn[::-1] if turn % 2 else drawn
 
 
 def measure(

@@ -1,8 +1,8 @@
 """Measures in pairs: the arms of a suite take turns in one warm process. Suites measure the cost of capture this way.
 
 Two JVMs compile the same methods differently, and the difference may exceed the cost of a case. All arms therefore share one JVM. In every
-round of a case each arm runs once, in random order. A figure is computed from the ratios within the rounds. A finished case is stored, so
-that an interrupted measurement continues later.
+round of a case each arm runs once. Two rounds run the arms in a random order and back (ABBA). A figure is computed from the ratios within
+the rounds. A finished case is stored, so that an interrupted measurement continues later.
 """
 
 from __future__ import annotations

@@ -86,6 +86,13 @@ def test_arms_run_in_an_order_that_changes_and_can_be_had_again():
     assert all(5 <= sum(order[0] == arm for order in orders) <= 35 for arm in arms)
 
 
+@pytest.mark.parametrize("first", [-4, 0, 6])
+def test_two_rounds_give_every_arm_the_same_mean_place(first):
+    arms = ("plain", "control", "active", "auto")
+    places = [[harness.order(arms, 1, turn, "a").index(arm) for turn in (first, first + 1)] for arm in arms]
+    assert {sum(place) for place in places} == {3}
+
+
 def test_a_case_that_fails_says_why(madeup, tmp_path):
     with Worker(madeup, "plain", tmp_path) as worker, pytest.raises(WorkerError, match="this case cannot be run"):
         worker.run("fails", 0)
