@@ -5,6 +5,8 @@ import { RequestError } from './api/request';
 import { App } from './components/App/App';
 import { applyTheme } from './hooks/useTheme';
 import { startLive } from './live/live';
+import { parseLocation } from './location/location';
+import { preloadPage } from './pages';
 import './styles/base.css';
 
 const RETRIES = 2;
@@ -34,6 +36,7 @@ function draw(): void {
   );
 }
 
+preloadPage(parseLocation(location.search));
 applyTheme();
 startLive(client);
 // The start of the script and the first drawing are two frames. A page in the background gets no frames.

@@ -2,8 +2,8 @@
  * The registry of pages. A page with an address of its own is a component and an entry here: `PAGES` are linked in the top bar and open at
  * `?page=name`, `DATASET_PAGES` are the tabs of a dataset and open at `?dataset=id&page=name`.
  */
-import { type ComponentType, lazy } from 'react';
-import type { Location } from './location/location';
+import { type Location, tracedRecord } from './location/location';
+import { type Split, split } from './split';
 
 export interface Page<Props> {
   /** The name in the address. */
@@ -15,7 +15,7 @@ export interface Page<Props> {
   scopes: readonly string[];
   /** Instruction for a session without these scopes. */
   hint: string;
-  View: ComponentType<Props>;
+  View: Split<Props>;
 }
 
 export interface PageProps {
@@ -27,64 +27,63 @@ export interface DatasetPageProps extends PageProps {
   dataset: string;
 }
 
+/** A page for each session that can read. */
+const READING = {
+  scopes: ['read'],
+  hint: 'Sign in, or open the page with the link of: headwater serve',
+} as const;
+
 export const PAGES: readonly Page<PageProps>[] = [
   {
     name: 'map',
     title: 'Map',
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/LakeMap/LakeMapPage')).LakeMapPage })),
+    ...READING,
+    View: split(async () => (await import('./components/LakeMap/LakeMapPage')).LakeMapPage),
   },
   {
     name: 'replays',
     title: 'Replays',
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/Replays/ReplaysPage')).ReplaysPage })),
+    ...READING,
+    View: split(async () => (await import('./components/Replays/ReplaysPage')).ReplaysPage),
   },
   {
     name: 'triggers',
     title: 'Triggers',
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/Triggers/TriggersPage')).TriggersPage })),
+    ...READING,
+    View: split(async () => (await import('./components/Triggers/TriggersPage')).TriggersPage),
   },
   {
     name: 'workflows',
     title: 'Workflows',
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/Workflows/WorkflowsPage')).WorkflowsPage })),
+    ...READING,
+    View: split(async () => (await import('./components/Workflows/WorkflowsPage')).WorkflowsPage),
   },
   {
     name: 'glossary',
     title: 'Glossary',
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/GlossaryPage/GlossaryPage')).GlossaryPage })),
+    ...READING,
+    View: split(async () => (await import('./components/GlossaryPage/GlossaryPage')).GlossaryPage),
   },
   {
     name: 'job',
     title: 'Job',
     isItem: true,
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/JobPage/JobPage')).JobPage })),
+    ...READING,
+    View: split(async () => (await import('./components/JobPage/JobPage')).JobPage),
   },
   {
     name: 'run',
     title: 'Run',
     isItem: true,
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/RunPage/RunPage')).RunPage })),
+    ...READING,
+    View: split(async () => (await import('./components/RunPage/RunPage')).RunPage),
   },
   {
     name: 'admin',
     title: 'Administration',
     scopes: ['admin', 'audit'],
     hint: 'Sign in with the role admin or auditor, or open the page with the link of: headwater serve --admin-link',
-    View: lazy(async () => ({ default: (await import('./components/AdminPage/AdminPage')).AdminPage })),
+    View: split(async () => (await import('./components/AdminPage/AdminPage')).AdminPage),
   },
 ];
 
@@ -92,60 +91,74 @@ export const DATASET_PAGES: readonly Page<DatasetPageProps>[] = [
   {
     name: 'lineage',
     title: 'Lineage',
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/LineageTab/LineageTab')).LineageTab })),
+    ...READING,
+    View: split(async () => (await import('./components/LineageTab/LineageTab')).LineageTab),
   },
   {
     name: 'columns',
     title: 'Columns',
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/ColumnsPage/ColumnsPage')).ColumnsPage })),
+    ...READING,
+    View: split(async () => (await import('./components/ColumnsPage/ColumnsPage')).ColumnsPage),
   },
   {
     name: 'impact',
     title: 'Impact',
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/ImpactPage/ImpactPage')).ImpactPage })),
+    ...READING,
+    View: split(async () => (await import('./components/ImpactPage/ImpactPage')).ImpactPage),
   },
   {
     name: 'runs',
     title: 'Runs',
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/RunsPage/RunsPage')).RunsPage })),
+    ...READING,
+    View: split(async () => (await import('./components/RunsPage/RunsPage')).RunsPage),
   },
   {
     name: 'versions',
     title: 'Versions',
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/Versions/VersionsPage')).VersionsPage })),
+    ...READING,
+    View: split(async () => (await import('./components/Versions/VersionsPage')).VersionsPage),
   },
   {
     name: 'quality',
     title: 'Quality',
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/QualityPage/QualityPage')).QualityPage })),
+    ...READING,
+    View: split(async () => (await import('./components/QualityPage/QualityPage')).QualityPage),
   },
   {
     name: 'about',
     title: 'About',
-    scopes: ['read'],
-    hint: 'Sign in, or open the page with the link of: headwater serve',
-    View: lazy(async () => ({ default: (await import('./components/AboutPage/AboutPage')).AboutPage })),
+    ...READING,
+    View: split(async () => (await import('./components/AboutPage/AboutPage')).AboutPage),
   },
   {
     name: 'replay',
     title: 'Run again',
     scopes: ['replay'],
     hint: 'Open the page with the link of: headwater serve --write-link',
-    View: lazy(async () => ({ default: (await import('./components/ReplayForm/ReplayPage')).ReplayPage })),
+    View: split(async () => (await import('./components/ReplayForm/ReplayPage')).ReplayPage),
   },
 ];
+
+/* The pages without a name. */
+
+export const HomePage = split(async () => (await import('./components/HomePage/HomePage')).HomePage);
+export const DatasetPage = split(async () => (await import('./components/DatasetPage/DatasetPage')).DatasetPage);
+export const DatasetRows = split(async () => (await import('./components/DatasetRows/DatasetRows')).DatasetRows);
+export const TracePage = split(async () => (await import('./components/TracePage/TracePage')).TracePage);
+export const LineageGraph = split(async () => (await import('./components/LineageGraph/LineageGraph')).LineageGraph);
+
+/** Fetch all scripts of the page at an address together. Otherwise each is fetched after the script that draws it. */
+export function preloadPage(location: Location): void {
+  for (const part of partsAt(location)) void part.preload();
+}
+
+function partsAt(location: Location): { preload: () => Promise<unknown> }[] {
+  const { dataset, page } = location;
+  if (tracedRecord(location)) return [TracePage, LineageGraph];
+  if (dataset === undefined) return [PAGES.find(({ name }) => name === page)?.View ?? HomePage];
+  const tab = DATASET_PAGES.find(({ name }) => name === page)?.View ?? DatasetRows;
+  return [DatasetPage, tab, ...(tab === DatasetRows || page === 'lineage' ? [LineageGraph] : [])];
+}
 
 export function isOpenTo({ scopes }: Pick<Page<never>, 'scopes'>, session: readonly string[]): boolean {
   return scopes.some((scope) => session.includes(scope));

@@ -12,7 +12,7 @@ export interface LongLink extends Ends {
 
 const SWEEPS = 8;
 /** Space above a point of a long link. */
-export const POINT_GAP = 10;
+const POINT_GAP = 10;
 
 export function meanOf(ids: readonly string[], heightOf: (id: string) => number): number | undefined {
   return ids.length === 0 ? undefined : ids.reduce((sum, id) => sum + heightOf(id), 0) / ids.length;

@@ -1,4 +1,4 @@
-import { canvasHeight, fitViewport, MARGIN } from './viewport';
+import { canvasHeight, fitViewport, MARGIN, withoutGaps } from './viewport';
 
 const canvas = { width: 1000, height: 400 };
 const box = (x: number, y: number) => ({ id: 'b', x, y, width: 180, height: 50 });
@@ -38,4 +38,14 @@ test('the canvas is as high as its drawing, within bounds', () => {
   expect(canvasHeight({ width: 500, height: 200 }, 1000)).toBe(284);
   expect(canvasHeight({ width: 500, height: 5000 }, 1000)).toBe(520);
   expect(canvasHeight({ width: 0, height: 0 }, 0)).toBe(150);
+});
+
+test('a larger window shows more of a drawing that is cut off, and no empty space beside it', () => {
+  const scene = { width: 1500, height: 100 };
+  const atTheEnd = { x: 400 - MARGIN.side - 1500, y: 60, zoom: 1 };
+  const { x, y } = withoutGaps(atTheEnd, scene, canvas);
+  expect(x).toBe(canvas.width - MARGIN.side - 1500);
+  expect(y).toBe(60); // the drawing is lower than the window, so it stays in its place
+  expect(withoutGaps({ x: -700, y: 60, zoom: 0.5 }, scene, canvas).x).toBe(MARGIN.side);
+  expect(withoutGaps({ x: -300, y: 60, zoom: 1 }, scene, canvas).x).toBe(-300);
 });

@@ -61,6 +61,14 @@ export function keepInSight({ x, y, zoom }: Viewport, box: PlacedBox, canvas: Si
   return { x: x + across, y: y + down, zoom };
 }
 
+/** Move the window as little as possible until it shows no empty space beside a part of the drawing that is cut off. */
+export function withoutGaps({ x, y, zoom }: Viewport, scene: Size, canvas: Size): Viewport {
+  const clamp = (start: number, rest: number) => Math.max(Math.min(0, rest), Math.min(Math.max(0, rest), start));
+  const across = canvas.width - 2 * MARGIN.side - scene.width * zoom;
+  const down = canvas.height - MARGIN.top - MARGIN.bottom - scene.height * zoom;
+  return { x: MARGIN.side + clamp(x - MARGIN.side, across), y: MARGIN.top + clamp(y - MARGIN.top, down), zoom };
+}
+
 /** Bring a point as close to the middle as possible without empty space at the edges. */
 function offset(canvas: number, drawing: number, point: number): number {
   if (drawing <= canvas) return (canvas - drawing) / 2;

@@ -1,7 +1,7 @@
 import { useReactFlow } from '@xyflow/react';
 import { type RefObject, startTransition, useEffect, useRef, useState } from 'react';
 import type { PlacedBox } from '../graph/boxes';
-import { fitViewport, isReadable, keepInSight, keepPlace, READABLE_ZOOM } from '../graph/viewport';
+import { fitViewport, isReadable, keepInSight, keepPlace, READABLE_ZOOM, withoutGaps } from '../graph/viewport';
 
 const DURATION_MS = 180;
 /** Width of the content of a printed page in pixels: A4 with its margins. */
@@ -47,7 +47,7 @@ export function useFit(drawing: Drawing, { width, height }: Size, middle: Placed
       (isNew && isReadable(drawing, canvas)) || !old
         ? fitViewport(drawing, canvas, middle)
         : keepInSight(keepPlace(getViewport(), old, middle), middle, canvas);
-    setViewport(next, { duration: DURATION_MS });
+    setViewport(isNew ? next : withoutGaps(next, drawing, canvas), { duration: DURATION_MS });
   }, [drawing, width, height, middle, setViewport, getViewport]);
   useEffect(() => {
     // Paper does not scroll, so the whole drawing is printed. Otherwise the source would be cut off.

@@ -1,13 +1,12 @@
+import { Suspense } from 'react';
 import { titleOf } from '../../graph/names';
 import { useFocusOfPage } from '../../hooks/useFocusOfPage';
 import { useLocation } from '../../hooks/useLocation';
 import { type Location, tracedRecord } from '../../location/location';
-import { PAGES } from '../../pages';
-import { DatasetPage } from '../DatasetPage/DatasetPage';
-import { HomePage } from '../HomePage/HomePage';
+import { DatasetPage, HomePage, PAGES, TracePage } from '../../pages';
 import { PageView } from '../PageView/PageView';
+import { Skeleton } from '../Skeleton/Skeleton';
 import { TopBar } from '../TopBar/TopBar';
-import { TracePage } from '../TracePage/TracePage';
 import styles from './App.module.css';
 
 /** Shows the page that the address names. */
@@ -22,7 +21,9 @@ export function App() {
       </a>
       <TopBar search={location.dataset !== undefined || location.page !== undefined} />
       <main id="main" tabIndex={-1} className={styles.main}>
-        <View location={location} />
+        <Suspense fallback={<Skeleton label="Loading the page" />}>
+          <View location={location} />
+        </Suspense>
       </main>
     </>
   );

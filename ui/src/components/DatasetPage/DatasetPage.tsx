@@ -1,14 +1,15 @@
+import { Suspense } from 'react';
 import { namespaceOf } from '../../facts/datasets';
 import { pathOf, titleOf } from '../../graph/names';
 import { type RowPage, useRows } from '../../hooks/useRows';
 import { HOME } from '../../location/location';
-import { DATASET_PAGES, type DatasetPageProps } from '../../pages';
+import { DATASET_PAGES, type DatasetPageProps, DatasetRows } from '../../pages';
 import { Badge } from '../Badge/Badge';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
 import { DatasetHead } from '../DatasetHead/DatasetHead';
-import { DatasetRows } from '../DatasetRows/DatasetRows';
 import { DatasetTabs } from '../DatasetTabs/DatasetTabs';
 import { PageView } from '../PageView/PageView';
+import { Skeleton } from '../Skeleton/Skeleton';
 import styles from './DatasetPage.module.css';
 
 /** The head of a dataset, and the tab in the address. */
@@ -39,7 +40,9 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
       {page ? (
         <PageView page={page} dataset={dataset} location={location} />
       ) : (
-        <DatasetRows dataset={dataset} location={location} />
+        <Suspense fallback={<Skeleton label="Loading the rows" />}>
+          <DatasetRows dataset={dataset} location={location} />
+        </Suspense>
       )}
     </div>
   );

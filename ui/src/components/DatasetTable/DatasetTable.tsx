@@ -58,7 +58,7 @@ export function DatasetTable({ groups, count }: DatasetTableProps) {
         <tbody key={group.key}>
           <tr className={styles.group}>
             <th scope="rowgroup" colSpan={4}>
-              {group.title}
+              <bdi title={group.title}>{group.title}</bdi>
               <span>{count(group)}</span>
             </th>
           </tr>

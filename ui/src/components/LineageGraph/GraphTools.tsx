@@ -9,7 +9,7 @@ import styles from './GraphTools.module.css';
 import type { LineageGraphProps } from './LineageGraph';
 
 interface GraphToolsProps extends Pick<LineageGraphProps, 'levels' | 'onLevels' | 'steps' | 'onSteps' | 'onState'> {
-  /** The element of the controls on the left, which may need several lines. */
+  /** The element of the controls, which may need several lines. */
   bar: RefObject<HTMLDivElement | null>;
   scene: Scene;
   state: GraphState;
@@ -29,7 +29,7 @@ export function GraphTools(props: GraphToolsProps) {
   const { isLarge, ...small } = state;
   return (
     <>
-      <div ref={bar} className={styles.left}>
+      <div ref={bar} className={styles.bar}>
         {children}
         <Find scene={scene} onFind={onFind} />
         {levels && onLevels && (
@@ -58,17 +58,17 @@ export function GraphTools(props: GraphToolsProps) {
             <Steps side="after" hops={steps?.after} onChange={(after) => onSteps(withSteps(steps, 'after', after))} />
           </span>
         )}
-      </div>
-      <div className={styles.right}>
-        <Tool icon="zoomIn" label="Zoom In" onClick={() => zoomIn({ duration: ZOOM_MS })} />
-        <Tool icon="zoomOut" label="Zoom Out" onClick={() => zoomOut({ duration: ZOOM_MS })} />
-        <Tool icon="whole" label="Show the whole" onClick={onFit} />
-        <Tool
-          icon="large"
-          label={isLarge ? 'Back to the page' : 'Fill the window'}
-          isPressed={isLarge ?? false}
-          onClick={() => onState(isLarge ? small : { ...state, isLarge: true })}
-        />
+        <div className={styles.zoom}>
+          <Tool icon="zoomIn" label="Zoom In" onClick={() => zoomIn({ duration: ZOOM_MS })} />
+          <Tool icon="zoomOut" label="Zoom Out" onClick={() => zoomOut({ duration: ZOOM_MS })} />
+          <Tool icon="whole" label="Show the whole" onClick={onFit} />
+          <Tool
+            icon="large"
+            label={isLarge ? 'Back to the page' : 'Fill the window'}
+            isPressed={isLarge ?? false}
+            onClick={() => onState(isLarge ? small : { ...state, isLarge: true })}
+          />
+        </div>
       </div>
       <Boxes scene={scene} selected={state.selected} onFind={onFind} onLeave={onLeave} />
     </>

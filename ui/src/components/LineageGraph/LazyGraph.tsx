@@ -1,7 +1,8 @@
-import { type ComponentProps, lazy, memo, Suspense, useDeferredValue } from 'react';
+import { type ComponentProps, memo, Suspense, useDeferredValue } from 'react';
+import { LineageGraph as SplitGraph } from '../../pages';
 import { Skeleton } from '../Skeleton/Skeleton';
 
-const Graph = lazy(async () => ({ default: memo((await import('./LineageGraph')).LineageGraph) }));
+const Graph = memo(SplitGraph);
 type GraphProps = ComponentProps<typeof Graph>;
 
 /**

@@ -10,7 +10,7 @@ interface SkeletonProps {
 /** The placeholder of loading content. */
 export function Skeleton({ label, rows = 6 }: SkeletonProps) {
   return (
-    <div role="status" aria-label={label} className={styles.rows}>
+    <div role="status" aria-label={label} aria-busy className={styles.rows}>
       {Array.from({ length: rows }, (_, index) => `bar ${index}`).map((key) => (
         <span key={key} className={styles.bar} />
       ))}
