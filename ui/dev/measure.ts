@@ -5,7 +5,8 @@
  * there to a second after the page came to rest, `frame_cpu_ms` the most processor time that the page's main thread took for one frame
  * (the fairer figure on a machine that has other work), `task_ms` the longest task of the page's script, `boxes` the cards that are in
  * the page. `move_cpu_ms` is the most processor time for one frame while the drawing fills the window and the pointer zooms and pans it.
- * `level_ms` is from a change of the level to the drawing of the answer. `MEASURE_QUERY` is a further part of each address.
+ * `level_ms` is from a change of the level to the drawing of the answer, `level_cpu_ms` the processor time of the main thread in that time.
+ * `MEASURE_QUERY` is a further part of each address.
  */
 import { type Browser, type CDPSession, chromium, type Page } from '@playwright/test';
 
@@ -16,6 +17,7 @@ interface Figures {
   task_ms: number;
   move_cpu_ms: number;
   level_ms: number[];
+  level_cpu_ms: number[];
   boxes: number;
   focus_in_sight: boolean;
 }
@@ -126,9 +128,9 @@ async function open(browser: Browser, dataset: string): Promise<Figures> {
     };
   }, dataset);
   const move_cpu_ms = await move(browser, page);
-  const level_ms = await switchLevels(page);
+  const levels = await switchLevels(page);
   await context.close();
-  return { ...figures, boxes, move_cpu_ms, level_ms, frame_cpu_ms: Math.round(frameCpu(events)) };
+  return { ...figures, ...levels, boxes, move_cpu_ms, frame_cpu_ms: Math.round(frameCpu(events)) };
 }
 
 const STEPS = 20;
@@ -151,18 +153,26 @@ async function move(browser: Browser, page: Page): Promise<number> {
   return Math.round(frameCpu(events));
 }
 
-/** Move the slider to the outermost level and back, and return the times until the drawing of the answer. */
-async function switchLevels(page: Page): Promise<number[]> {
+/** Move the slider to the outermost level and back. Return the times until the drawing of the answer, and the processor times. */
+async function switchLevels(page: Page): Promise<Pick<Figures, 'level_ms' | 'level_cpu_ms'>> {
   const slider = page.getByRole('slider', { name: 'Level of the drawing' });
-  const times: number[] = [];
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const processorMs = async () => {
+    const { metrics } = await session.send('Performance.getMetrics');
+    return 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0);
+  };
+  const level_ms: number[] = [];
+  const level_cpu_ms: number[] = [];
   for (const level of ['0', '1', '0', '1']) {
-    const start = Date.now();
+    const [start, before] = [Date.now(), await processorMs()];
     await slider.fill(level);
     const drawn = level === '0' ? '.react-flow__node[data-id^="platform:"]' : ':is(canvas, [data-id^="dataset:"])';
     await page.locator(`[aria-busy="false"] ${drawn}`).first().waitFor();
-    times.push(Date.now() - start);
+    level_ms.push(Date.now() - start);
+    level_cpu_ms.push(Math.round((await processorMs()) - before));
   }
-  return times;
+  return { level_ms, level_cpu_ms };
 }
 
 const last95 = (values: number[]) => values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1] ?? 0;
@@ -192,6 +202,7 @@ for (const dataset of foci) {
     task_ms: { median: median(column('task_ms')), most: Math.max(...column('task_ms')) },
     move_cpu_ms: Math.max(...runs.map((run) => run.move_cpu_ms)),
     level_ms: { p95: last95(runs.flatMap((run) => run.level_ms)) },
+    level_cpu_ms: { p95: last95(runs.flatMap((run) => run.level_cpu_ms)) },
     boxes: Math.max(...column('boxes')),
     focus_in_sight: runs.every((run) => run.focus_in_sight),
   });
@@ -206,5 +217,6 @@ print({
   },
   move_cpu_ms: Math.max(...all.map((run) => run.move_cpu_ms)),
   level_ms: { p95: last95(all.flatMap((run) => run.level_ms)) },
+  level_cpu_ms: { p95: last95(all.flatMap((run) => run.level_cpu_ms)) },
 });
 await browser.close();

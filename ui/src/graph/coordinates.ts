@@ -11,6 +11,8 @@ export interface LongLink extends Ends {
 }
 
 const SWEEPS = 8;
+/** A box without neighbours on a side gives way to the others: its wish is only its place. */
+const LIGHT = 0.001;
 /** Space above a point of a long link. */
 const POINT_GAP = 10;
 
@@ -18,15 +20,16 @@ export function meanOf(ids: readonly string[], heightOf: (id: string) => number)
   return ids.length === 0 ? undefined : ids.reduce((sum, id) => sum + heightOf(id), 0) / ids.length;
 }
 
-/** Place each box as near to the middle of its neighbours as the order of its column allows. */
+/** Place each box as near to the middle of its neighbours as the order of its column allows. A chain of boxes becomes a straight line. */
 export function placeColumns(
   columns: readonly string[][],
   boxes: ReadonlyMap<string, Box>,
   neighbours: Targets,
+  inputs: Targets,
   long: readonly LongLink[],
   gaps: Gaps,
 ): Layout {
-  const middles = placeMiddles(columns, boxes, neighbours, gaps);
+  const middles = placeMiddles(columns, boxes, neighbours, inputs, gaps);
   const middleOf = (id: string) => middles.get(id) ?? 0;
   const top = Math.min(...[...boxes.values()].map(({ id, height }) => middleOf(id) - height / 2));
   const placed: Layout['boxes'] = new Map();
@@ -50,25 +53,35 @@ function placeMiddles(
   columns: readonly string[][],
   boxes: ReadonlyMap<string, Box>,
   neighbours: Targets,
+  inputs: Targets,
   gaps: Gaps,
 ): Map<string, number> {
-  const offsets = columns.map((column) => offsetsOf(column, boxes, gaps));
+  const placed = columns.map((ids) => ({ ids, offsets: offsetsOf(ids, boxes, gaps) }));
   const middles = new Map<string, number>();
-  for (const [index, column] of columns.entries()) {
-    const own = offsets[index] ?? [];
-    for (const [place, id] of column.entries()) middles.set(id, (own[place] ?? 0) - (own.at(-1) ?? 0) / 2);
-  }
-  const middleOf = (id: string) => middles.get(id) ?? 0;
-  const settle = (column: readonly string[], own: readonly number[]) => {
-    const wishes = column.map((id) => meanOf(neighbours.get(id) ?? [], middleOf) ?? middleOf(id));
-    const places = ascending(wishes.map((wish, place) => wish - (own[place] ?? 0)));
-    for (const [place, id] of column.entries()) middles.set(id, (places[place] ?? 0) + (own[place] ?? 0));
-  };
-  const order = [...columns.keys()];
+  for (const { ids, offsets } of placed)
+    for (const [place, id] of ids.entries()) middles.set(id, (offsets[place] ?? 0) - (offsets.at(-1) ?? 0) / 2);
   for (let sweep = 0; sweep < SWEEPS; sweep++)
-    for (const index of sweep % 2 === 0 ? order : order.toReversed())
-      settle(columns[index] ?? [], offsets[index] ?? []);
+    for (const column of sweep % 2 === 0 ? placed : placed.toReversed()) settle(column, neighbours, middles);
+  // Between two neighbours at different heights, a box would bend the line. From left to right, each box continues the line of its inputs.
+  for (const column of placed) settle(column, inputs, middles);
   return middles;
+}
+
+interface Column {
+  ids: readonly string[];
+  /** The distances of the members from the first one. */
+  offsets: readonly number[];
+}
+
+/** Move the members of a column to the middles of the boxes near them, as far as the order of the column allows. */
+function settle({ ids, offsets }: Column, near: Targets, middles: Map<string, number>): void {
+  const middleOf = (id: string) => middles.get(id) ?? 0;
+  const wishes = ids.map((id) => meanOf(near.get(id) ?? [], middleOf) ?? middleOf(id));
+  const places = ascending(
+    wishes.map((wish, place) => wish - (offsets[place] ?? 0)),
+    ids.map((id) => (near.has(id) ? 1 : LIGHT)),
+  );
+  for (const [place, id] of ids.entries()) middles.set(id, (places[place] ?? 0) + (offsets[place] ?? 0));
 }
 
 /** The distance from the middle of the first member of a column to the middle of each member. */
@@ -96,16 +109,17 @@ function routesOf(
   return new Map(routes);
 }
 
-/** The ascending numbers that are nearest to the wishes, in the sense of least squares. */
-export function ascending(wishes: readonly number[]): number[] {
-  const blocks: { sum: number; count: number }[] = [];
-  for (const wish of wishes) {
-    let block = { sum: wish, count: 1 };
-    for (let last = blocks.at(-1); last && last.sum / last.count > block.sum / block.count; last = blocks.at(-1)) {
-      block = { sum: last.sum + block.sum, count: last.count + block.count };
+/** The ascending numbers that are nearest to the wishes, in the sense of least squares. A wish without a weight has the weight 1. */
+export function ascending(wishes: readonly number[], weights: readonly number[] = []): number[] {
+  const blocks: { sum: number; weight: number; count: number }[] = [];
+  for (const [index, wish] of wishes.entries()) {
+    const own = weights[index] ?? 1;
+    let block = { sum: wish * own, weight: own, count: 1 };
+    for (let last = blocks.at(-1); last && last.sum / last.weight > block.sum / block.weight; last = blocks.at(-1)) {
+      block = { sum: last.sum + block.sum, weight: last.weight + block.weight, count: last.count + block.count };
       blocks.pop();
     }
     blocks.push(block);
   }
-  return blocks.flatMap(({ sum, count }) => Array.from({ length: count }, () => sum / count));
+  return blocks.flatMap(({ sum, weight, count }) => Array.from({ length: count }, () => sum / weight));
 }

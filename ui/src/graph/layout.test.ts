@@ -17,6 +17,21 @@ test('a box stands to the right of all that flows into it, and none on another',
   expect([width, height]).toEqual([400, 105]);
 });
 
+test('a chain behind a join is a straight line', () => {
+  const chain = ['join', 'job', 'mart', 'export', 'board'];
+  const links = [
+    { src: 'a', dst: 'join' },
+    { src: 'b', dst: 'join' },
+    { src: 'c', dst: 'mart' },
+    ...chain.slice(1).map((dst, index) => ({ src: chain[index] ?? '', dst })),
+  ];
+  const { boxes } = layOut(['a', 'b', 'c', ...chain].map(box), links, gaps);
+  const heightOf = (id: string) => boxes.get(id)?.y;
+  expect(heightOf('job')).toBeCloseTo(heightOf('join') ?? 0, 0);
+  expect(heightOf('export')).toBe(heightOf('mart'));
+  expect(heightOf('board')).toBe(heightOf('mart'));
+});
+
 test('circles are drawn too, and an empty graph has no size', () => {
   const circle = [
     { src: 'a', dst: 'b' },
@@ -40,6 +55,7 @@ test('hundreds of links are laid out in a time that does not grow with their squ
 test('numbers are put in ascending order as near to their wishes as possible', () => {
   expect(ascending([1, 5, 3, 9])).toEqual([1, 4, 4, 9]);
   expect(ascending([3, 2, 1])).toEqual([2, 2, 2]);
+  expect(ascending([3, 2], [1, 0.25])).toEqual([2.8, 2.8]);
   expect(ascending([])).toEqual([]);
 });
 

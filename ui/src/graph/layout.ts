@@ -17,9 +17,11 @@ export function layOut(boxes: readonly Box[], links: readonly Ends[], gaps: Gaps
   const ranks = rankBoxes(ids, forward);
   const chains = splitLinks(forward, ranks);
   const columns = columnsOf(ranks, chains.long);
-  const neighbours = collect([...chains.steps, ...chains.steps.map(({ src, dst }) => ({ src: dst, dst: src }))]);
+  const backward = chains.steps.map(({ src, dst }) => ({ src: dst, dst: src }));
+  const neighbours = collect([...chains.steps, ...backward]);
   orderColumns(columns, neighbours);
-  return placeColumns(columns, new Map(boxes.map((box) => [box.id, box])), neighbours, chains.long, gaps);
+  const byId = new Map(boxes.map((box) => [box.id, box]));
+  return placeColumns(columns, byId, neighbours, collect(backward), chains.long, gaps);
 }
 
 /** Ids of the boxes and points in each column. */

@@ -498,6 +498,30 @@ export type ConsumersQueryVariables = Exact<{
 
 export type ConsumersQuery = { consumers: Array<{ mode: ConsumptionMode, cursor: number | null, isInferred: boolean, unreadBlocks: number, unreadRows: number | null, unreadSince: string | null, job: { id: string, name: string } }> };
 
+export type CollectBlocksMutationVariables = Exact<{
+  dataset: string;
+  keep: number;
+  apply: boolean;
+}>;
+
+
+export type CollectBlocksMutation = { collectBlocks: { id: string | null, trash: string | null, verdicts: Array<{ sequence: number, isCollectable: boolean, reasons: Array<string>, files: number, bytes: number }> } };
+
+export type CompactBlocksMutationVariables = Exact<{
+  dataset: string;
+  apply: boolean;
+}>;
+
+
+export type CompactBlocksMutation = { compactBlocks: { id: string | null, state: string, error: string | null, blocks: Array<number>, files: number, bytes: number, reasons: Array<string>, notes: Array<string> } };
+
+export type RestoreBlocksMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RestoreBlocksMutation = { restoreBlocks: string };
+
 export type ViewQueryVariables = Exact<{
   view: ViewInput;
   first: number;
@@ -1793,6 +1817,40 @@ export const ConsumersDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ConsumersQuery, ConsumersQueryVariables>;
+export const CollectBlocksDocument = new TypedDocumentString(`
+    mutation CollectBlocks($dataset: ID!, $keep: Int!, $apply: Boolean!) {
+  collectBlocks(dataset: $dataset, keep: $keep, apply: $apply) {
+    id
+    trash
+    verdicts {
+      sequence
+      isCollectable
+      reasons
+      files
+      bytes
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CollectBlocksMutation, CollectBlocksMutationVariables>;
+export const CompactBlocksDocument = new TypedDocumentString(`
+    mutation CompactBlocks($dataset: ID!, $apply: Boolean!) {
+  compactBlocks(dataset: $dataset, apply: $apply) {
+    id
+    state
+    error
+    blocks
+    files
+    bytes
+    reasons
+    notes
+  }
+}
+    `) as unknown as TypedDocumentString<CompactBlocksMutation, CompactBlocksMutationVariables>;
+export const RestoreBlocksDocument = new TypedDocumentString(`
+    mutation RestoreBlocks($id: ID!) {
+  restoreBlocks(id: $id)
+}
+    `) as unknown as TypedDocumentString<RestoreBlocksMutation, RestoreBlocksMutationVariables>;
 export const ViewDocument = new TypedDocumentString(`
     query View($view: ViewInput!, $first: Int!) {
   view(view: $view, first: $first, edges: 2000) {

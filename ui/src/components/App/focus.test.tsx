@@ -15,6 +15,24 @@ test('Escape closes the details and returns the focus to the card', async () => 
   expect(document.activeElement).toHaveTextContent(/^report\s*job/);
 });
 
+test('the keyboard opens a link from its card, and Escape returns the focus to the card', async () => {
+  const user = userEvent.setup();
+  renderPage(traceOf(1, 'max_wind_mph'));
+  const canvas = await screen.findByRole('region', { name: 'Lineage graph' });
+  (await within(canvas).findByRole('button', { name: /^report\s*job/ })).focus();
+  await user.keyboard('{Enter}');
+  const details = await screen.findByRole('complementary', { name: 'Details of report' });
+  expect(details).toHaveFocus();
+  within(details)
+    .getByRole('button', { name: /^flows into/ })
+    .focus();
+  await user.keyboard('{Enter}');
+  expect(await screen.findByRole('complementary', { name: /^Details of the link from report to/ })).toHaveFocus();
+  await user.keyboard('{Escape}');
+  expect(screen.queryByRole('complementary')).not.toBeInTheDocument();
+  expect(document.activeElement).toHaveTextContent(/^report\s*job/);
+});
+
 test('Escape closes the list of a search and keeps the focus in the field', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}`);

@@ -20,7 +20,7 @@ interface LinkPanelProps {
 /** The details of a link: its members, and the controls that draw them. */
 export function LinkPanel({ link, scene, view, onEnter, onClose }: LinkPanelProps) {
   const panel = useRef<HTMLElement>(null);
-  useReturnFocus(panel);
+  useReturnFocus(panel, link.srcCard);
   const [from, to] = [titleOfEnd(scene, link.src), titleOfEnd(scene, link.dst)];
   const ends = scene.cards.filter(({ id, isBox, isLeaf }) => (id === link.src || id === link.dst) && !isBox && !isLeaf);
   return (

@@ -13,6 +13,8 @@ import { Picture } from './Picture';
 
 /** From this number of cards on, a small map shows the place of the window in the drawing. */
 const MAP_CARDS = 12;
+/** In a lower canvas, the map would hide the cards. */
+const MAP_HEIGHT = 280;
 /** The largest number of visible cards that are elements, in a drawing of more than `MAX_CARDS`. */
 const NEAR_CARDS = 40;
 const NODE_TYPES = { card: Card, box: Box };
@@ -22,13 +24,15 @@ const NO_EDGES: Edge<LinkData>[] = [];
 
 interface DrawingProps {
   scene: Scene;
+  /** Height of the canvas in pixels. */
+  height: number;
   isLarge: boolean;
   viewport: Viewport;
   actions: GraphActions;
 }
 
 /** The cards and links of a scene. */
-export function Drawing({ scene, isLarge, viewport, actions: { onSelect, onHover } }: DrawingProps) {
+export function Drawing({ scene, height, isLarge, viewport, actions: { onSelect, onHover } }: DrawingProps) {
   const nodes = useMemo(() => makeNodes(scene.cards), [scene]);
   const edges = useMemo(() => makeEdges(scene), [scene]);
   const isPicture = scene.cards.length > MAX_CARDS;
@@ -60,7 +64,7 @@ export function Drawing({ scene, isLarge, viewport, actions: { onSelect, onHover
       disableKeyboardA11y
     >
       {isPicture && <Picture scene={scene} hasCards={isFar} />}
-      {!isFar && scene.cards.length >= MAP_CARDS && <Overview isLarge={isLarge} />}
+      {!isFar && scene.cards.length >= MAP_CARDS && height >= MAP_HEIGHT && <Overview isLarge={isLarge} />}
     </ReactFlow>
   );
 }

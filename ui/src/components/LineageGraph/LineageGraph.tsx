@@ -123,6 +123,7 @@ function Canvas(props: LineageGraphProps) {
               {size.width > 0 && (
                 <Drawing
                   scene={scene}
+                  height={height}
                   isLarge={state.isLarge ?? false}
                   viewport={fitViewport(scene, { width: size.width, height }, middle)}
                   actions={actions}

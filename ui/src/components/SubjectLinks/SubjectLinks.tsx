@@ -4,11 +4,13 @@ import { linksOfSubject, type SceneLink } from '../../graph/scene';
 import type { PanelProps } from '../../panels';
 import styles from '../DetailPanel/DetailPanel.module.css';
 import { MemberList } from '../DetailPanel/MemberList';
+import { useGraph } from '../LineageGraph/graphContext';
 import { PanelSection } from '../PanelSection/PanelSection';
 
-/** The links of a card or a column in the drawing. */
+/** The links of a card or a column in the drawing. A keyboard opens them here, because the lines themselves have no focus. */
 export function SubjectLinks({ subject, scene, view }: PanelProps) {
   const links = linksOfSubject(scene, subject);
+  const { onSelect } = useGraph();
   return (
     <PanelSection title="Links">
       {subject.isMixed && (
@@ -20,7 +22,9 @@ export function SubjectLinks({ subject, scene, view }: PanelProps) {
       <ul className={styles.links}>
         {links.map(({ link, isSource, other }) => (
           <li key={link.id}>
-            {wordsOf(link, isSource)} {other}
+            <button type="button" onClick={() => onSelect(link.id)}>
+              {wordsOf(link, isSource)} {other}
+            </button>
             {link.label && view && <Members link={link} view={view} />}
           </li>
         ))}

@@ -84,3 +84,76 @@ test('a session without the scope for records cannot compare versions', async ()
   expect(await screen.findByRole('table', { name: 'Blocks, the latest first' })).toBeVisible();
   expect(screen.queryByRole('form', { name: 'Compare versions' })).toBeNull();
 });
+
+const verdict = (sequence: number, reasons: string[] = []) => ({
+  sequence,
+  version: `version:out/report:${sequence}`,
+  isCollectable: reasons.length === 0,
+  reasons,
+  files: 2,
+  bytes: 2000,
+});
+
+test('a collection is planned, applied after a second click, and put back', async () => {
+  const user = userEvent.setup();
+  const calls: Record<string, unknown>[] = [];
+  const collectBlocks = (_: unknown, variables: Record<string, unknown>) => {
+    calls.push(variables);
+    const moved = variables.apply ? { id: 'c1', trash: '/demo/out/.trash-c1' } : { id: null, trash: null };
+    return { ...moved, dataset: variables.dataset, verdicts: [verdict(1), verdict(2, ['it is the current version'])] };
+  };
+  const restoreBlocks = (_: unknown, { id }: { id: string }) => `/demo/out/report of ${id}`;
+  renderPage('/?dataset=dataset:file:/demo/out/report&page=versions', {
+    scopes: ['read', 'replay'],
+    mutation: { collectBlocks, restoreBlocks },
+  });
+  const section = await screen.findByRole('region', { name: 'Drop blocks' });
+  await user.click(within(section).getByRole('button', { name: 'Plan' }));
+  const table = await within(section).findByRole('table', { name: /^Blocks, and whether/ });
+  expect(within(table).getAllByRole('row')[2]).toHaveTextContent('it is the current version');
+  expect(section).toHaveTextContent('1 block may be dropped: 2.0 kB.');
+  await user.click(within(section).getByRole('button', { name: 'Drop 1 block' }));
+  expect(calls).toHaveLength(1);
+  await user.click(within(section).getByRole('button', { name: 'Confirm: drop 1 block' }));
+  expect(await within(section).findByText('The files of 1 block moved to /demo/out/.trash-c1.')).toBeVisible();
+  expect(calls[1]).toMatchObject({ keep: 1, apply: true });
+  await user.click(within(section).getByRole('button', { name: 'Put back the old files' }));
+  await user.click(within(section).getByRole('button', { name: 'Confirm: put back the old files' }));
+  expect(await within(section).findByText('The files are back in /demo/out/report of c1.')).toBeVisible();
+});
+
+test('a merge names what forbids it, and is followed until it is complete', async () => {
+  const user = userEvent.setup();
+  const plan = { id: null, error: null, blocks: [1, 2, 3], files: 3, bytes: 4000, reasons: [] as string[], notes: [] };
+  const states = ['planned', 'running', 'complete'];
+  let reasons = ['a run reads the dataset now'];
+  const compactBlocks = (_: unknown, { dataset, apply }: { dataset: string; apply: boolean }) => {
+    if (reasons.length > 0) return { ...plan, dataset, state: 'planned', reasons };
+    if (apply) states.shift();
+    const [state] = states;
+    if (state === 'running') states.shift();
+    return { ...plan, dataset, state, id: state === 'complete' ? 'm1' : null };
+  };
+  renderPage('/?dataset=dataset:file:/demo/out/report&page=versions', {
+    scopes: ['read', 'replay'],
+    mutation: { compactBlocks },
+  });
+  const section = await screen.findByRole('region', { name: 'Merge blocks' });
+  await user.click(within(section).getByRole('button', { name: 'Plan a merge' }));
+  expect(await within(section).findByText('a run reads the dataset now.')).toBeVisible();
+  expect(within(section).queryByRole('button', { name: /^Merge/ })).toBeNull();
+  reasons = [];
+  await user.click(within(section).getByRole('button', { name: 'Plan a merge' }));
+  await user.click(await within(section).findByRole('button', { name: 'Merge 3 blocks' }));
+  await user.click(within(section).getByRole('button', { name: 'Confirm: merge 3 blocks' }));
+  expect(await within(section).findByText(/The blocks are being merged/)).toBeVisible();
+  expect(await within(section).findByText(/The merge is complete/, undefined, { timeout: 60_000 })).toBeVisible();
+  expect(within(section).getByRole('button', { name: 'Put back the old files' })).toBeVisible();
+});
+
+test('a session without the scope to replay has no buttons that change blocks', async () => {
+  renderPage('/?dataset=dataset:file:/demo/out/report&page=versions');
+  expect(await screen.findByRole('table', { name: 'Blocks, the latest first' })).toBeVisible();
+  expect(screen.queryByRole('region', { name: 'Drop blocks' })).toBeNull();
+  expect(screen.queryByRole('region', { name: 'Merge blocks' })).toBeNull();
+});
