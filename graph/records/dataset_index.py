@@ -157,6 +157,20 @@ class KnownDatasets:
         )  # fmt: skip
         return {node_id(NodeKind.JOB, *row) for row in rows}
 
+    def refused_runs(self, tenant: str, jobs: Collection[str]) -> dict[str, set[str]]:
+        """Return the runs of jobs (node ids) with a refused query whose output was not replaced since. It may have read any dataset."""
+        runs: dict[str, set[str]] = {}
+        for part in batched(dict.fromkeys(map(_parts, jobs)), _BATCH):
+            rows = self._rows(
+                f"{_find_asked(part)} SELECT a.namespace, a.name, c.run FROM asked a "
+                "CROSS JOIN job j ON j.tenant = ? AND j.namespace = a.namespace AND j.name = a.name "
+                "CROSS JOIN capture c ON c.job = j.number AND c.status = 'refused' AND c.replaced = ''",
+                [*(text for names in part for text in names), tenant],
+            )
+            for namespace, name, run in rows:
+                runs.setdefault(node_id(NodeKind.JOB, namespace, name), set()).add(run)
+        return runs
+
     def outputs(self, tenant: str, datasets: Collection[str]) -> list[int]:
         numbers: list[int] = []
         for part in batched(dict.fromkeys(map(_parts, datasets)), _BATCH):

@@ -97,6 +97,7 @@ _ADDED = (
     # Published captures that cannot be read. What they read and wrote is unknown until they are repaired.
     """CREATE TABLE IF NOT EXISTS lost (tenant TEXT NOT NULL, capture TEXT NOT NULL, reason TEXT NOT NULL,
       PRIMARY KEY (tenant, capture)) WITHOUT ROWID""",
+    "CREATE INDEX IF NOT EXISTS capture_refused ON capture (job) WHERE status = 'refused' AND replaced = ''",
 )
 _TABLES = (
     "job",

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from headwater.graph.ledger import FAILED, ledger_of
-from headwater.graph.model import EdgeKind, NodeKind, node_id, parse_id
+from headwater.graph.model import EdgeKind, NodeKind, node_id, parse_id, run_key
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.trace.answer import Grain, Hop
 from headwater.graph.trace.session import Session
@@ -51,15 +51,20 @@ async def follow_datasets(
     *,
     forward: bool,
     target: str | None,
-    followed_jobs: Callable[[str], Collection[str]] | None = None,
+    followed_jobs: Callable[[str], Mapping[str, Collection[str]]] | None = None,
 ) -> CoarseLineage:
-    """Follow datasets through the graph. `followed_jobs` returns the jobs through which records of a dataset were already traced."""
+    """Follow datasets through the graph.
+
+    `followed_jobs` returns the jobs through which records of a dataset were already traced, each with its runs with a refused query.
+    """
     lineage = CoarseLineage()
     neighbours: dict[str, set[str]] = {}
     queue, visited = sorted(datasets), set(datasets)
     while queue:
         dataset = queue.pop(0)
-        skipped_jobs = await asyncio.to_thread(followed_jobs, dataset) if followed_jobs is not None and dataset != target else ()
+        skipped_jobs: Collection[str] = ()
+        if followed_jobs is not None and dataset != target:
+            skipped_jobs = await _keep_traced_jobs(graph, tenant, dataset, await asyncio.to_thread(followed_jobs, dataset))
         job_datasets = [] if dataset == target else await _read_neighbours(graph, tenant, dataset, skipped_jobs, forward=forward)
         if not job_datasets:
             if dataset not in datasets:
@@ -80,6 +85,31 @@ async def follow_datasets(
     if lineage.hops:
         lineage.reasons = await _read_reasons(graph, tenant, {hop.job for hop in lineage.hops})
     return lineage
+
+
+async def _keep_traced_jobs(graph: GraphStore, tenant: str, dataset: str, refused_runs: Mapping[str, Collection[str]]) -> set[str]:
+    """Return the jobs whose runs read a dataset with record lineage only.
+
+    Several queries with one output are one job, and a later run of a job may have none. So the runs with a refused query and the last run
+    of each job count, if they state the dataset as an input.
+    """
+    if not refused_runs:
+        return set()
+    last_runs = {job.id: str(job.properties.get("lastRun") or "") for job in await graph.get(tenant, sorted(refused_runs))}
+    refused = {job: {node_id(NodeKind.RUN, run_key(run)) for run in runs} for job, runs in refused_runs.items()}
+    asked = sorted({run for runs in refused.values() for run in runs} | {run for run in last_runs.values() if run})
+    runs = {run.id: run.properties for run in await graph.get(tenant, asked)} if asked else {}
+    reads = f"input:{dataset}"
+    coarse = {
+        job
+        for job in refused_runs
+        if any(run not in runs or reads in runs[run] for run in refused[job]) or _is_coarse(runs.get(last_runs.get(job, ""), {}), reads)
+    }
+    return refused_runs.keys() - coarse
+
+
+def _is_coarse(run: Mapping[str, Any], reads: str) -> bool:
+    return reads in run and run.get("state") == "COMPLETE" and "capture" not in run
 
 
 def _find_endless_datasets(neighbours: Mapping[str, Collection[str]]) -> set[str]:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -419,7 +418,13 @@ async def lift_to_datasets(
     datasets = {session.files[number].dataset for number in {*numbers, *result.uncertain_files}}
     if forward:
         datasets |= {output for capture in result.hops.captures() if (output := list_datasets(capture)[0])}
-    list_followed_jobs = partial(session.store.catalog.datasets.taken_by, session.tenant)
+
+    def list_followed_jobs(dataset: str) -> dict[str, Collection[str]]:
+        catalog = session.store.catalog.datasets
+        jobs = catalog.taken_by(session.tenant, dataset)
+        runs = catalog.refused_runs(session.tenant, jobs)
+        return {job: runs.get(job, ()) for job in jobs}
+
     coarse_lineage = await follow_datasets(
         graph,
         session.tenant,

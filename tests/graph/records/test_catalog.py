@@ -96,6 +96,17 @@ def test_a_job_is_known_to_tell_its_records_only_while_no_query_of_it_was_refuse
     assert store.catalog.datasets.taken_by(TENANT, source) == {"job:tests:sums"}
 
 
+def test_a_refused_query_of_a_job_may_have_read_any_dataset_until_its_output_is_replaced(store, manifest) -> None:
+    refused = dataclasses.replace(other(manifest, 2, status="refused"), sources=[])
+    store.catalog.put(TENANT, other(manifest, 1), [])
+    store.catalog.put(TENANT, refused, [])
+    assert store.catalog.datasets.refused_runs(TENANT, ["job:tests:sums", "job:tests:none"]) == {"job:tests:sums": {refused.run.run_id}}
+    assert store.catalog.datasets.refused_runs("other", ["job:tests:sums"]) == {}
+    later = other(manifest, 3, started="2027-01-01T00:00:00Z", ended="2027-01-01T00:00:01Z")
+    store.catalog.put(TENANT, later, [])
+    assert store.catalog.datasets.refused_runs(TENANT, ["job:tests:sums"]) == {}
+
+
 def test_the_latest_capture_is_the_one_that_ended_last_whatever_came_last(store, manifest) -> None:
     late, early = other(manifest, 1, ended="2026-03-01T00:00:00Z"), other(manifest, 2, ended="2026-02-01T00:00:00Z")
     bare = dataclasses.replace(other(manifest, 3), ended="2026-04-01T00:00:00Z", sink=dataclasses.replace(late.sink, columns=()))

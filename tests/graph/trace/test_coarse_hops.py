@@ -64,6 +64,52 @@ async def test_a_coarse_hop_tells_why_its_last_run_has_no_records(store, ask, gr
     assert [(entry.what, entry.reason, entry.effect) for entry in answer.incomplete] == [(job, reason, "superset")]
 
 
+_UNCAPTURED = {"state": "COMPLETE"}
+_CAPTURED = {"state": "COMPLETE", "capture": {"status": "complete"}}
+
+
+@pytest.mark.parametrize(
+    ("last", "reads", "is_exact"),
+    [(_UNCAPTURED, True, False), (_UNCAPTURED, False, True), (_CAPTURED, True, True), ({"state": "FAIL"}, True, True)],
+)
+async def test_a_later_run_of_a_captured_job_may_have_lineage_by_dataset_only(
+    store, ask, graph, raw, tmp_path, last, reads, is_exact
+) -> None:
+    job = await _filter_and_state(store, graph, raw, tmp_path / "out")
+    run = node_id("run", "later")
+    inputs = {f"input:dataset:file:{raw}": {}} if reads else {}
+    nodes = [Node(job, NodeKind.JOB, "filter", {"lastRun": run}), Node(run, NodeKind.RUN, "later", {**last, **inputs})]
+    await graph.apply(TENANT, [GraphBatch(Stamp.at("2026-01-02T00:00:00Z", "later"), nodes, [])])
+    answer = await ask(graph, dataset=str(raw), where="v = 1", forward=True, to=str(tmp_path / "out"))
+    coarse = [TracedRecord(f"dataset:file:{tmp_path / 'out'}", None, None, Grain.DATASET)]
+    assert (answer.exact, answer.records) == (is_exact, [] if is_exact else coarse)
+
+
+@pytest.mark.parametrize(("inputs", "is_exact"), [("the same", False), ("unknown", False), ("others", True)])
+async def test_a_refused_query_with_the_same_output_is_followed_by_datasets(store, ask, graph, raw, tmp_path, inputs, is_exact) -> None:
+    """An RDD program that reads the source again, in another query that appends to the output. Both queries are one job."""
+    await _filter_and_state(store, graph, raw, tmp_path / "out")
+    refused = Job(store, "filter", 2, status="refused", part="rdd", said={"mode": "append"})
+    refused.write(refused.scan(tmp_path / "nothing", "csv", COLUMNS, RAW), tmp_path / "out", "parquet", list(COLUMNS), files=1)
+    if inputs != "unknown":
+        read = str(raw) if inputs == "the same" else "/others"
+        nodes = [Node(node_id("run", refused.run), NodeKind.RUN, "r", {f"input:dataset:file:{read}": {}})]
+        await graph.apply(TENANT, [GraphBatch(Stamp.at("2026-01-02T00:00:00Z", "r"), nodes, [])])
+    answer = await ask(graph, dataset=str(raw), where="v = 1", forward=True, to=str(tmp_path / "out"))
+    assert (answer.exact, len(answer.records)) == (is_exact, int(not is_exact))
+
+
+async def _filter_and_state(store, graph, raw, out) -> str:
+    """A captured job that keeps the records with large values, which the graph knows, too. Return its id."""
+    job = Job(store, "filter", 1)
+    rows = job.scan(raw, "csv", COLUMNS, RAW)
+    job.write(job.filter(rows, lambda values: (values["v"] or 0) > 4, ["v"]), out, "parquet", list(COLUMNS), files=1)
+    identifier, edges = node_id("job", "tests", "filter"), (f"dataset:file:{raw}", f"dataset:file:{out}")
+    links = [Edge(edges[0], identifier, EdgeKind.READS), Edge(identifier, edges[1], EdgeKind.WRITES)]
+    await graph.apply(TENANT, [GraphBatch(Stamp.at("2026-01-01T00:00:00Z", "filter"), [], links)])
+    return identifier
+
+
 async def test_a_dataset_that_only_the_graph_knows_is_traced_by_datasets(store, ask, graph, raw, tmp_path) -> None:
     counts = tmp_path / "counts"
     counts.mkdir()
