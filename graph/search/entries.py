@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from headwater.graph.model import Node, NodeKind, parse_id
+from headwater.graph.model import Node, NodeKind, parse_id, run_uuid
 from headwater.graph.model.descriptions import CURATED, descriptions_of
 from headwater.graph.search.words import codes, facet_code, words_of
 
@@ -91,7 +91,7 @@ def entry_of(node: Node, activity: Activity = NO_ACTIVITY, *, within: str = "", 
     namespace = parts[0] if kind in _NAMESPACED else holder[0] if holder else ""
     platform = platform_of(namespace) if kind in _OF_DATA else ""
     labels, text = _descriptions(node)
-    own = _name(node.name) if kind is not NodeKind.RUN else node.name.replace("-", "").lower()
+    own = uuid.replace("-", "") if kind is NodeKind.RUN and (uuid := run_uuid(node.name)) else _name(node.name)
     if more := codes(words_of(text, _OF_TEXT)):
         own += f" {BREAK} {more}"
     above = [*holder, namespace] if kind is NodeKind.RUN else [parts[1], namespace] if kind is NodeKind.COLUMN else [namespace]

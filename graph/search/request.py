@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,6 +19,7 @@ MOST_WORDS = 12
 MOST_TEXT = 1_000  # characters
 _LARGEST = 1 << 53  # number in a cursor
 MOST_VALUES = 50  # of one facet that are chosen
+_RUN_ID = re.compile(r"(?:run:)?([0-9a-f]{8}-[0-9a-f]{0,4}(?:-[0-9a-f]{0,12}){0,3})", re.IGNORECASE)
 
 
 class Order(StrEnum):
@@ -69,8 +71,13 @@ class SearchRequest:
         return [*single, *self.labels()]
 
     def readings(self) -> list[list[str]]:
-        """Return the first words of the text: as they are written, and with `dailyOrders` and `orders2024` taken apart."""
-        found = [words_of(self.text, MOST_WORDS, parts=False), words_of(self.text, MOST_WORDS, whole=False)]
+        """Return the first words of the text: as they are written, and with `dailyOrders` and `orders2024` taken apart.
+
+        The beginning of a run's UUID is one word, as in the index.
+        """
+        run = _RUN_ID.fullmatch(self.text.strip())
+        found = [[run[1].replace("-", "").lower()]] if run else []
+        found += [words_of(self.text, MOST_WORDS, parts=False), words_of(self.text, MOST_WORDS, whole=False)]
         return [words for index, words in enumerate(found) if words and words not in found[:index]]
 
 

@@ -85,7 +85,13 @@ def allowed_edits(word: str) -> int:
 
 
 def pieces(word: str) -> Iterator[str]:
-    """Yield parts of a word of which a misspelling within `allowed_edits` contains at least one, if they have three letters."""
+    """Yield parts of a word of which each word within `allowed_edits` contains at least one, if they have three letters.
+
+    Two swapped letters may lie in two parts, so the parts of the word with these letters swapped back are yielded as well.
+    """
     count = allowed_edits(word) + 1
     bounds = [round(place * len(word) / count) for place in range(count + 1)]
-    yield from (word[begin:end] for begin, end in pairwise(bounds))
+    spellings = [word]
+    for bound in bounds[1:-1]:
+        spellings += [f"{each[: bound - 1]}{each[bound]}{each[bound - 1]}{each[bound + 1 :]}" for each in spellings]
+    yield from dict.fromkeys(spelling[begin:end] for spelling in spellings for begin, end in pairwise(bounds))

@@ -161,3 +161,15 @@ async def test_members_of_a_link_are_the_pairs_that_it_joins(show: Show, world: 
         assert (members.total, members.cursor) == (len(expected), None)
         ways = {node for a, b in expected for node in hidden if (a, node) in joined and (node, b) in joined}
         assert {node.id for node in members.masked} == ways
+
+
+@given(worlds(), DIRECTIONS, st.data())
+@LAW
+async def test_each_level_that_a_view_names_has_a_node(show: Show, world: World, direction: Direction, data: st.DataObject) -> None:
+    """The levels are those of the lineage: a mask may hide all nodes of a level."""
+    focus = data.draw(st.sampled_from(sorted(world.nodes())))
+    levels = await (await show(world.batch(), focus, direction=direction, depth=1_000)).levels()
+    for name, named in (("data", levels.data), ("actors", levels.actors)):
+        for each in named:
+            shown = await show(world.batch(), focus, direction=direction, depth=1_000, **{name: each})
+            assert any(node.startswith(f"{each}:") for node in shown.node_ids()), (each, shown.node_ids())
