@@ -1,7 +1,8 @@
 """Keeps the map of a lake (`headwater.graph.stores.rollups`) in the transaction that changes flows or groups.
 
 A dataset or job keeps the pipeline and the labels under which it is counted (`grouped`), the groups around it (`sides`) and the number of
-its flows (`weight`). A `HeadwaterGroup` counts members. A `HeadwaterFlow` counts the hubs between two groups. The node `HeadwaterMap` of a
+its flows (`weight`). A `HeadwaterGroup` counts members and has a number. A `HeadwaterFlow` names two groups by their numbers and counts
+the hubs between them. The node `HeadwaterMap` of a
 tenant has the number of its map, and every counted element names this number in `map`. A new number, which the deletion of a graph gives,
 makes all older counts void at once. A flow or node that a service without the map wrote is counted with the next statement about it.
 
@@ -10,7 +11,6 @@ The node of the map is locked before anything is read, so no count changes betwe
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,9 @@ _DROPPED = 10_000
 _KINDS = (NodeKind.DATASET, NodeKind.JOB)
 _BREAK = "\n"  # between the pipeline and the labels: neither has one
 
-_LOCK: LiteralString = "MERGE (m:HeadwaterMap {tenant: $tenant}) ON CREATE SET m.number = 1 SET m.tenant = $tenant RETURN m.number"
+_LOCK: LiteralString = (
+    "MERGE (m:HeadwaterMap {tenant: $tenant}) ON CREATE SET m.number = 1 SET m.tenant = $tenant RETURN m.number, coalesce(m.groups, 0)"
+)
 _NUMBER: LiteralString = "MATCH (m:HeadwaterMap {tenant: $tenant}) RETURN m.number"
 _RENUMBER: LiteralString = "MERGE (m:HeadwaterMap {tenant: $tenant}) ON CREATE SET m.number = 1 SET m.number = m.number + 1"
 _REGROUPED: LiteralString = """
@@ -59,17 +61,19 @@ _SIDES: LiteralString = "UNWIND $rows AS row MATCH (n:Container {tenant: $tenant
 _WEIGHTS: LiteralString = (
     "UNWIND $rows AS row MATCH (n:Container {tenant: $tenant, id: row[0]}) SET n.weight = coalesce(n.weight, 0) + row[1]"
 )
+_NUMBERS: LiteralString = "UNWIND $rows AS id MATCH (g:HeadwaterGroup {tenant: $tenant, map: $map, id: id}) RETURN id, g.number"
 _GROUPS: LiteralString = """
     UNWIND $rows AS row
     MERGE (g:HeadwaterGroup {tenant: $tenant, map: $map, id: row[0]})
-    ON CREATE SET g.lens = row[1], g.members = 0
-    SET g.members = g.members + row[2]
+    ON CREATE SET g.number = row[1], g.lens = row[2], g.members = 0
+    SET g.members = g.members + row[3]
     """
+_NUMBERED: LiteralString = "UNWIND $rows AS last MATCH (m:HeadwaterMap {tenant: $tenant}) SET m.groups = last"
 _FLOWS: LiteralString = """
     UNWIND $rows AS row
-    MERGE (f:HeadwaterFlow {tenant: $tenant, map: $map, key: row[0]})
-    ON CREATE SET f.src = row[1], f.dst = row[2], f.actor = row[3], f.weight = 0
-    SET f.weight = f.weight + row[4]
+    MERGE (f:HeadwaterFlow {tenant: $tenant, map: $map, src: row[0], dst: row[1], actor: row[2]})
+    ON CREATE SET f.weight = 0
+    SET f.weight = f.weight + row[3]
     WITH f WHERE f.weight <= 0 DELETE f
     """
 
@@ -96,8 +100,8 @@ async def write_rollups(transaction: AsyncManagedTransaction, tenant: str, nodes
     ids = {identifier for identifier in nodes if kind_of(identifier) in _KINDS}
     ids.update(end for edges in stated.values() for edge in edges for end in edge)
     if ids:
-        (number,) = (await rows(transaction, _LOCK, tenant=tenant))[0]
-        await _Writer(transaction, tenant, number).write(sorted(ids), stated)
+        number, groups = (await rows(transaction, _LOCK, tenant=tenant))[0]
+        await _Writer(transaction, tenant, number, groups).write(sorted(ids), stated)
 
 
 async def map_number(transaction: AsyncManagedTransaction, tenant: str) -> int:
@@ -143,7 +147,7 @@ async def drop_void(transaction: AsyncManagedTransaction, tenant: str) -> int:
     number = await map_number(transaction, tenant)
     gone = 0
     groups: LiteralString = "MATCH (e:HeadwaterGroup) WHERE e.id IS NOT NULL "
-    flows: LiteralString = "MATCH (e:HeadwaterFlow) WHERE e.key IS NOT NULL "
+    flows: LiteralString = "MATCH (e:HeadwaterFlow) WHERE e.src IS NOT NULL AND e.dst IS NOT NULL AND e.actor IS NOT NULL "
     for start in (groups, flows):
         statement = start + "AND e.tenant = $tenant AND e.map < $map WITH e LIMIT $limit DELETE e RETURN count(*)"
         gone += (await rows(transaction, statement, tenant=tenant, map=number, limit=_DROPPED))[0][0]
@@ -153,8 +157,9 @@ async def drop_void(transaction: AsyncManagedTransaction, tenant: str) -> int:
 class _Writer:
     """Writes changes of one map in one transaction."""
 
-    def __init__(self, transaction: AsyncManagedTransaction, tenant: str, number: int) -> None:
+    def __init__(self, transaction: AsyncManagedTransaction, tenant: str, number: int, groups: int) -> None:
         self._transaction = transaction
+        self._last = groups  # the number of the last group
         self._bound: dict[str, Any] = {"tenant": tenant, "map": number, "break": _BREAK}
 
     async def write(self, ids: Sequence[str], stated: Mapping[EdgeKind, Sequence[tuple[str, str]]]) -> None:
@@ -210,10 +215,20 @@ class _Writer:
         sides = [[hub, _pack({**about[hub].sides, **counts})] for hub, counts in sorted(changed.sides.items())]
         await self._rows(_SIDES, sides)
         await self._rows(_WEIGHTS, [[identifier, weight] for identifier, weight in sorted(sums.weights.items())])
-        groups = [[group, lens_of(group), sums.members.get(group, 0)] for group in sorted(changed.groups(sums))]
-        await self._rows(_GROUPS, groups)
-        flows = [[_key(flow), *flow, weight] for flow, weight in sorted(changed.flows.items())]
+        numbers = await self._write_groups(changed.groups(sums), sums.members)
+        flows = [[*(numbers[group] for group in flow), weight] for flow, weight in sorted(changed.flows.items())]
         await self._rows(_FLOWS, flows)
+
+    async def _write_groups(self, groups: Collection[str], members: Mapping[str, int]) -> dict[str, int]:
+        """Count members, and return the numbers of groups. Unknown groups get new ones."""
+        numbers: dict[str, int] = dict(await self._rows(_NUMBERS, sorted(groups)))
+        new = sorted(set(groups) - numbers.keys())
+        numbers |= {group: number for number, group in enumerate(new, self._last + 1)}
+        await self._rows(_GROUPS, [[group, numbers[group], lens_of(group), members.get(group, 0)] for group in sorted(groups)])
+        if new:
+            self._last += len(new)
+            await self._rows(_NUMBERED, [self._last])
+        return numbers
 
     async def _rows(self, statement: LiteralString, items: Sequence[Any]) -> list[list[Any]]:
         """Run a statement over `$rows`, in portions."""
@@ -234,8 +249,3 @@ def _pack(sides: Sides) -> str:
 def groups_under(kind: str, namespace: str, grouped: str) -> tuple[str, ...]:
     pipeline, _, labels = grouped.partition(_BREAK)
     return groups_of(kind, namespace, pipeline, labels)
-
-
-def _key(flow: tuple[str, str, str]) -> str:
-    """Return a short key: an index of Neo4j cannot hold three long ids."""
-    return hashlib.sha256(json.dumps(flow).encode()).hexdigest()

@@ -75,9 +75,9 @@ async def test_no_verb_scans_what_other_tenants_have(neo4j_server: Neo4jServer, 
         statements[query] = {**(parameters or {}), **more}
         return await run(self, query, parameters, **more)
 
-    monkeypatch.setattr(neo4j.AsyncManagedTransaction, "run", recording)
     store = open_store(neo4j_server.uri, user=neo4j_server.user, password=neo4j_server.password)
     await store.open()
+    monkeypatch.setattr(neo4j.AsyncManagedTransaction, "run", recording)
     await store.apply(tenant, [PIPELINE, GraphBatch(stamp(1), [Node("run:1", NodeKind.RUN, "1", {"a": 1})])], offset=1)
     await store.reach(tenant, [dataset("out")], direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=9, limit=9)
     await store.cone(tenant, [dataset("out")], direction=Direction.BOTH, kinds=[EdgeKind.READS], depth=9, limit=9, contained=[NodeKind.JOB])
