@@ -122,7 +122,11 @@ class ObjectFolders(OutputPlace):
         return [text]
 
     def _move(self, output: CommittedFolder, *, new: bool) -> None:
-        """Copy the wanted objects to their places, then delete the objects of the other data. `_SUCCESS` goes first and comes last."""
+        """Copy the wanted objects to their places, then delete the objects of the other data. `_SUCCESS` goes first and comes last.
+
+        An object that another program wrote meanwhile stays. The store copies without a condition, so each object is looked at right before
+        it is replaced or deleted, and only a write in the instant between is lost.
+        """
         above, name = self._open(output.dataset)
         hidden, now = output.detail["hidden"], self._now(output)
         wanted = set(output.files if new else output.before)
@@ -131,9 +135,12 @@ class ObjectFolders(OutputPlace):
             above.delete(f"{name}/{_SUCCESS}")
         for inner in sorted(wanted - {_SUCCESS}):
             if not (now.get(inner) == tuple(output.files.get(inner, ())) if new else inner in now and _is_old(output, inner, now[inner])):
-                above.copy(f"{hidden}/{'new' if new else 'old'}/{inner}", f"{name}/{inner}")
-        if surplus := sorted(ours - wanted - {_SUCCESS}):
-            above.delete_all([f"{name}/{inner}" for inner in surplus if inner in now])
+                there = above.stat(f"{name}/{inner}")
+                if there is None or _is_ours(output, inner, (there.length, _number(there))):
+                    above.copy(f"{hidden}/{'new' if new else 'old'}/{inner}", f"{name}/{inner}")
+        now = self._now(output) if (surplus := sorted(ours - wanted - {_SUCCESS})) else {}
+        if surplus := [inner for inner in surplus if inner in now and _is_ours(output, inner, now[inner])]:
+            above.delete_all([f"{name}/{inner}" for inner in surplus])
         if _SUCCESS in wanted:
             above.copy(f"{hidden}/{'new' if new else 'old'}/{_SUCCESS}", f"{name}/{_SUCCESS}")
 
@@ -148,9 +155,7 @@ class ObjectFolders(OutputPlace):
 
     def _foreign(self, output: CommittedFolder) -> list[str]:
         now = self._now(output)
-        return sorted(
-            name for name, state in now.items() if state != tuple(output.files.get(name, ())) and not _is_old(output, name, state)
-        )
+        return sorted(name for name, state in now.items() if not _is_ours(output, name, state))
 
     def _now(self, output: CommittedFolder) -> Objects:
         return self._states(*self._open(output.dataset))
@@ -190,6 +195,11 @@ def _is_old(output: CommittedFolder, name: str, state: tuple[int, ...]) -> bool:
     """Whether an object is the old one, as its writer or as an exchange put it. A copy may have another ETag than an upload."""
     old: Mapping[str, Sequence[int]] = output.detail["old"]
     return state in (tuple(output.before.get(name, ())), tuple(old.get(name, ())))
+
+
+def _is_ours(output: CommittedFolder, name: str, state: tuple[int, ...]) -> bool:
+    """Whether an object is of the old or of the new data."""
+    return state == tuple(output.files.get(name, ())) or _is_old(output, name, state)
 
 
 def _are(now: Objects, states: FileStates) -> bool:

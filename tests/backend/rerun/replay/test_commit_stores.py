@@ -251,6 +251,33 @@ def test_an_object_that_is_written_while_it_is_copied_stays(
     assert (case.files, case.hidden) == ({**FEW_OLD, "part-00000": b"later"}, [])
 
 
+@pytest.mark.parametrize("target", ["part-00000", "part-9.csv"])
+@pytest.mark.parametrize("action", ["commit", "undo"])
+def test_an_object_that_is_written_during_the_exchange_stays(
+    s3_storage: S3Storage, tmp_path: Path, target: str, action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An object of both data, and one that only the new data have. The write comes after the exchange has listed the folder."""
+    case = Case(s3_storage, tmp_path)
+    if action == "undo":
+        case.commit()
+    original, written = Place.delete, []
+
+    def write_after(self: Place, name: str) -> None:
+        original(self, name)
+        if name == f"{case.name}/_SUCCESS" and not written:
+            written.append(name)
+            s3_storage.write(case.name, {target: b"later"})
+
+    monkeypatch.setattr(Place, "delete", write_after)
+    with pytest.raises(SourceChangedError):
+        getattr(case, action)()
+    assert written
+    assert case.files[target] == b"later"
+    monkeypatch.undo()
+    case.expire()
+    assert case.files[target] == b"later"
+
+
 @contextmanager
 def _killed_at(number: int, when: str, steps: tuple[type, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     calls: list[str] = []
