@@ -6,7 +6,7 @@ corrected row is next to the old one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -32,6 +32,7 @@ def compare(
     *,
     sources: DataRoots,
     places: Sequence[str] = ("",),
+    only: Collection[str] | None = None,
     chosen: Mapping[str, Sequence[int]] | None = None,
     options: Mapping[str, str] | None = None,
     limit: int = 100,
@@ -40,8 +41,9 @@ def compare(
 
     Both are folders, files or tables. `before` may be a table in remote storage, and `after` a shadow table, which has files of `before`.
 
-    The comparison is limited to the `places` in both folders. `chosen` are 0-based rows by the path of a file below `before`. Each chosen
-    row must be in `after`, and other rows of `after` are ignored. `options` are Spark's options for writing CSV, if they are known.
+    The comparison is limited to the `places` in both folders, and with `only` to these files of `before`, by their paths in it.
+    `chosen` are 0-based rows by the path of a file below `before`. Each chosen row must be in `after`, and other rows of `after` are
+    ignored. `options` are Spark's options for writing CSV, if they are known.
 
     Raises:
         UnsupportedError: the format of the dataset cannot be compared, or a file is damaged or must not be read.
@@ -49,6 +51,8 @@ def compare(
     local_roots = [after] if isinstance(before, str) else [after, sources.look().path(str(before))]
     looks = [sources.look(), DataRoots.of(local_roots, remote=sources.remote).look()]  # they hold the files open that the views name
     files = [_list_files(folder, look, places) for folder, look in zip((before, after), looks, strict=True)]
+    if only is not None:
+        files[0] = [file for file in files[0] if file.inner in only]
     if not any(files):
         return [], 0
     with _database(before) as database:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headwater.backend.rerun.replay.kinds.kind import Sources, Work
-from headwater.backend.rerun.replay.starting_point import files_read, is_below
+from headwater.backend.rerun.replay.starting_point import files_read, is_below, parse_file
 from headwater.errors import HeadwaterError, UnsupportedError
 from headwater.graph.model import EdgeKind, NodeKind, node_id
 from headwater.graph.records import FileBlock, uri_of
@@ -43,13 +43,15 @@ async def check_read_by_latest_runs(work: Work, states: Mapping[str, tuple[int, 
             )
 
 
-async def find_joint_outputs(work: Work, outputs: Sequence[str], sources: Sources) -> list[str]:
+async def find_joint_outputs(work: Work, outputs: Sequence[str], sources: Sources) -> dict[str, list[str]]:
     """Return the outputs with data of runs that the replay does not repeat, because a program appended to the data of another run.
 
-    A commit would remove that data. Tables are not among them, because a replay continues from their version before the run.
+    Each output has the files that the repeated runs wrote there, as far as they are known. A commit would remove the data of the other
+    runs, and a comparison is limited to these files. Tables are not among the outputs, because a replay continues from their version
+    before the run.
     """
     planned = set(work.start.applications)
-    found = []
+    found: dict[str, list[str]] = {}
     for output in outputs:
         blocks: list[Block] = []
         for block in reversed(await list_blocks(sources.graph, sources.tenant, output)):
@@ -57,14 +59,26 @@ async def find_joint_outputs(work: Work, outputs: Sequence[str], sources: Source
             if block.mode is not BlockMode.DELTA:
                 break
         nodes = {node.id: node for node in await sources.graph.get(sources.tenant, [each for b in blocks for each in (b.run, b.version)])}
+        own: list[str] = []
+        is_joint = False
         for block in blocks:
             run, version = nodes.get(block.run), nodes.get(block.version)
             application = str(run.properties.get("parentRun") or block.run) if run else block.run
             is_replay = version is not None and version.properties.get("replaces") is not None
-            if block.snapshot is None and application not in planned and not is_replay:
-                found.append(output)
-                break
+            if application in planned:
+                own.append(block.run)
+            is_joint |= block.snapshot is None and application not in planned and not is_replay
+        if is_joint:
+            found[output] = sorted(block.path for block in await _files_written(sources, own) if is_below(block, output))
     return found
+
+
+def notes_on_joint_outputs(joint: Mapping[str, Sequence[str]]) -> list[str]:
+    return [
+        f"{dataset} also has data of runs that the replay does not repeat. Only the files of the repeated runs are compared."
+        for dataset, files in joint.items()
+        if files
+    ]
 
 
 def _contains(dataset: str, block: FileBlock) -> bool:
@@ -72,6 +86,11 @@ def _contains(dataset: str, block: FileBlock) -> bool:
         return is_below(block, dataset)
     except HeadwaterError:  # a table of a database
         return False
+
+
+async def _files_written(sources: Sources, runs: Sequence[str]) -> list[FileBlock]:
+    edges = await sources.graph.neighbours(sources.tenant, runs, direction=Direction.DOWNSTREAM, kinds=[EdgeKind.WRITES]) if runs else []
+    return [block for edge in edges if (block := parse_file(edge.dst)) is not None]
 
 
 async def _applications_that_read(file: str, block: FileBlock, sources: Sources) -> set[str]:

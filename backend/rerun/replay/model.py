@@ -171,8 +171,8 @@ class Replay(BaseModel):
 
     `stop` is the stop at which a replay of the kind `step` waits for an answer.
 
-    `joint` are outputs with data of runs that the replay does not repeat. `captures`: the programs capture their records, so that a commit
-    has record lineage.
+    `joint` are outputs with data of runs that the replay does not repeat. `own_files` are the files that the repeated runs wrote there.
+    `captures`: the programs capture their records, so that a commit has record lineage.
 
     `commit` is in `commit.json`, next to the replay's own file. `started_by` is the person or the key that asked for the replay.
 
@@ -198,6 +198,7 @@ class Replay(BaseModel):
     changed_places: Sequence[str] = ()
     captures: bool = False
     joint: Sequence[str] = ()
+    own_files: Mapping[str, Sequence[str]] = {}
     chosen: Mapping[str, Sequence[int]] | None = None
     limits: Limits = Limits()
     starts: Sequence[str] = ()

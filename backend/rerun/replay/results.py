@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from headwater.backend.rerun.replay.compare import compare
@@ -61,12 +61,32 @@ def dataset_differences(replay: Replay, dataset: str, sources: DataRoots, folder
     after = ShadowPaths(replay.shadow).folder(place)
     places = places_written(dataset, after, replay.within if dataset == replay.output else "")
     chosen = None if replay.chosen is None else _inner_paths(dataset, replay.chosen)
+    own = _own_files(replay, dataset, places) if chosen is None else None
     is_same_script = replay.kind != "what-if" or bool(replay.edits)
     options = csv_options(replay.shadow, after) if is_same_script else None
     if not is_remote(place):
-        return compare(dataset, Path(place), after, sources=sources, places=places, chosen=chosen, options=options, limit=_LIMIT)
+        return compare(dataset, Path(place), after, sources=sources, places=places, only=own, chosen=chosen, options=options, limit=_LIMIT)
     with fetched(sources, place, folder) as copy:
-        return compare(dataset, copy, after, sources=DataRoots.of([copy]), places=places, chosen=chosen, options=options, limit=_LIMIT)
+        roots = DataRoots.of([copy])
+        return compare(dataset, copy, after, sources=roots, places=places, only=own, chosen=chosen, options=options, limit=_LIMIT)
+
+
+def _own_files(replay: Replay, dataset: str, places: Sequence[str]) -> Collection[str] | None:
+    """Return the files to compare of an output with data of other runs, by their paths in it. None if all files are compared.
+
+    Raises:
+        UnsupportedError: these files are not known, and the other data cannot be told apart by its partitions.
+    """
+    if dataset not in replay.joint:
+        return None
+    if files := replay.own_files.get(dataset):
+        return _inner_paths(dataset, dict.fromkeys(files, ())).keys()
+    if list(places) != [""]:
+        return None
+    raise UnsupportedError(
+        f"{dataset} also has data of runs that the replay does not repeat, and which of its files the repeated runs wrote is not known.",
+        hint="Run the program once on all of its inputs with record capture, so that it replaces the output, and replay that run.",
+    )
 
 
 def csv_options(shadow: str, folder: Path) -> Mapping[str, str] | None:

@@ -27,7 +27,7 @@ from headwater.backend.rerun.replay.commit import KINDS as COMMITTED_KINDS
 from headwater.backend.rerun.replay.commit import check_places, commit, expire, keeps_old_data, load_commit, undo
 from headwater.backend.rerun.replay.dry_run import DryRun, summarize
 from headwater.backend.rerun.replay.kinds import ReplayRequest, Sources, Work, load_kind, refuse_other_parts
-from headwater.backend.rerun.replay.latest_runs import check_read_by_latest_runs, find_joint_outputs
+from headwater.backend.rerun.replay.latest_runs import check_read_by_latest_runs, find_joint_outputs, notes_on_joint_outputs
 from headwater.backend.rerun.replay.lineage import CommitLineage, can_deliver, is_waiting
 from headwater.backend.rerun.replay.model import FAULT, Commit, Limits, Replay, ReplayState, Step
 from headwater.backend.rerun.replay.output_places import OutputPlaces
@@ -140,6 +140,8 @@ class Replays:
         places, before = await asyncio.to_thread(OutputPlaces(self._sources).states, outputs)
         identifier = uuid.uuid4().hex
         notes = [*work.notes, *work.start.notes(work.upstream.flows)]
+        joint = await find_joint_outputs(work, work.outputs or [work.output], sources)
+        notes += notes_on_joint_outputs(joint) if work.chosen is None else []
         notes += await notes_on_commits(self._graph, tenant, work.outputs or [work.output])
         replay = Replay(
             id=identifier, tenant=tenant, output=work.output, within=place_named(work.output, request.output), started_at=_now(), kind=kind,
@@ -148,7 +150,8 @@ class Replays:
             starts=work.start.datasets, states=states, steps=steps,
             limits=limits or Limits(), process=os.getpid(), started_by=by, changed_places=work.changed,
             partials=str(partial_results_folder(self._folder, tenant)) if work.changed and not commits else "",
-            joint=await find_joint_outputs(work, outputs, sources),
+            joint=list(joint),
+            own_files=joint,
             captures=kind in COMMITTED_KINDS and (commits or not work.changed) and await asyncio.to_thread(can_deliver, steps, places),
         )  # fmt: skip
         if commits:

@@ -65,10 +65,17 @@ async def files_read(sources: Sources, runs: Sequence[str]) -> dict[str, set[Fil
     """Return the files that each of some runs read, as far as they are known."""
     found: dict[str, set[FileBlock]] = {run: set() for run in runs}
     for edge in await sources.graph.neighbours(sources.tenant, runs, direction=Direction.UPSTREAM, kinds=[EdgeKind.READS]):
-        kind, parts = parse_id(edge.src)
-        if kind == NodeKind.PARTITION and len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit():
-            found[edge.dst].add(FileBlock(uri_of(parts[0]), int(parts[1]), int(parts[2])))
+        if (block := parse_file(edge.src)) is not None:
+            found[edge.dst].add(block)
     return found
+
+
+def parse_file(node: str) -> FileBlock | None:
+    """Return the file of a partition's node id. None if the node is no file."""
+    kind, parts = parse_id(node)
+    if kind == NodeKind.PARTITION and len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit():
+        return FileBlock(uri_of(parts[0]), int(parts[1]), int(parts[2]))
+    return None
 
 
 async def began_at(application: str, sources: Sources) -> float | None:

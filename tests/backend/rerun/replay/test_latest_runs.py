@@ -1,5 +1,6 @@
 """Replays of an output that several runs of one job made: one run overwrote it, and a later one appended to it."""
 
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from headwater.backend.projection.event import event_stamp, project_event
 from headwater.backend.rerun.replay import ReplayRequest
 from headwater.backend.rerun.replay.invocations import upstream_of
 from headwater.backend.rerun.replay.kinds import Sources
+from headwater.backend.rerun.replay.results import dataset_differences
 from headwater.backend.rerun.replay.service import Replays
 from headwater.backend.rerun.replay.starting_point import find_starting_point
 from headwater.errors import UnsupportedError
@@ -144,4 +146,25 @@ async def test_an_output_with_data_of_other_runs_is_not_committed(here: Here, se
     with pytest.raises(UnsupportedError, match=r"/out also has data of runs that the replay does not repeat"):
         await planned
     replay = await here.replays.plan_kind(TENANT, kind="exclusive", request=here.request("2.csv"))
-    assert replay.joint == [node_id(NodeKind.DATASET, "file", str(here.data / "out"))]
+    written = sorted(file.block.path for file in here.store.files(TENANT, here.runs[1].capture))
+    assert replay.own_files == {node_id(NodeKind.DATASET, "file", str(here.data / "out")): written}
+    assert replay.joint == list(replay.own_files)
+    assert sum("Only the files of the repeated runs are compared" in note for note in replay.notes) == 1
+    assert (await here.replays.dry_run(TENANT, kind="exclusive", request=here.request("2.csv"))).notes == replay.notes
+
+
+async def test_only_the_data_of_the_repeated_run_is_compared(here: Here) -> None:
+    await here.ran(FIRST, SECOND)
+    replay = await here.replays.plan_kind(TENANT, kind="exclusive", request=here.request("2.csv"))
+    _copy_files(replay.own_files[replay.output], Path(f"{replay.shadow}{here.data / 'out'}"))
+    assert dataset_differences(replay, replay.output, here.roots, here.folder) == ([], 0)
+    replay.own_files = {}
+    with pytest.raises(UnsupportedError, match="which of its files the repeated runs wrote is not known"):
+        dataset_differences(replay, replay.output, here.roots, here.folder)
+
+
+def _copy_files(files: Sequence[str], folder: Path) -> None:
+    folder.mkdir(parents=True)
+    for file in files:
+        shutil.copy(file.removeprefix("file:"), folder)
+    (folder / "_SUCCESS").touch()
