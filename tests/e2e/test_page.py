@@ -4,7 +4,7 @@ The demo runs for the story (story.spec.ts), and an example without Spark for sh
 (shop_lake.py) are sent for what people look for (flows.spec.ts) and for every view (views.spec.ts). For a large lake
 (lake.spec.ts) and for administration (admin.spec.ts), 10,000 nodes are written into the graph of a new home.
 
-`E2E_DEMO` names the folder of a finished demo, which is then used unchanged.
+`HEADWATER_E2E_DEMO` names the folder of a demo, which may be finished already.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 /**
  * Every view of the page: no fault of accessibility, nothing wider than the window, no error, no request to another origin. The lake has hostile
  * names. With HEADWATER_E2E_ALL both themes and widths are combined. HEADWATER_E2E_PICTURES names a folder for pictures of all views.
+ * With HEADWATER_E2E_LARGE the pictures are also those of a large window.
  */
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
 
 const { HEADWATER_E2E_HOSTILE: hostile = '{}', HEADWATER_E2E_REPORT: report = '' } = process.env;
-const { HEADWATER_E2E_ALL: all, HEADWATER_E2E_PICTURES: pictures } = process.env;
+const { HEADWATER_E2E_ALL: all, HEADWATER_E2E_PICTURES: pictures, HEADWATER_E2E_LARGE: large } = process.env;
 const { HEADWATER_E2E_SERVICE: service = '' } = process.env;
 
 const lake = (name: string) => `dataset:${encodeURIComponent('s3://lake').replaceAll('%2F', '/')}:${name}`;
@@ -100,8 +101,7 @@ for (const [view, [start, complete]] of Object.entries(VIEWS)) {
     await page.goto(start);
     await page.locator(complete).first().waitFor({ state: 'attached' });
     const usual = view.includes('name: ') ? NARROW : USUAL;
-    for (const looks of [...usual, ...(all ? OTHERS : []), ...(process.env.HEADWATER_E2E_LARGE ? LARGE : [])])
-      await check(page, view, looks);
+    for (const looks of [...usual, ...(all ? OTHERS : []), ...(large ? LARGE : [])]) await check(page, view, looks);
     expect(await page.title()).not.toBe('owned');
     expect(faults).toEqual([]);
   });

@@ -6,7 +6,8 @@ export const MIN_ZOOM = 0.05;
 const [MIN_HEIGHT, MAX_HEIGHT] = [150, 520];
 /** Below this zoom, the canvas shows the surroundings of one card instead of the full drawing. */
 export const READABLE_ZOOM = 0.7;
-const NEAR_ZOOM = 0.9;
+/** At full size, each button is large enough for a finger. */
+const NEAR_ZOOM = 1;
 
 interface Size {
   width: number;

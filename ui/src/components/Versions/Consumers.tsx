@@ -56,14 +56,14 @@ function cellsOf({ job, mode, cursor, isInferred, unreadBlocks, unreadRows, unre
     cursor === null ? (
       'no completed run'
     ) : (
-      <span key="cursor">
+      <div key="cursor">
         block {cursor}{' '}
         {isInferred && (
           <Badge title="No capture names the files that the run read, so the cursor follows from the start of the run.">
             inferred
           </Badge>
         )}
-      </span>
+      </div>
     ),
     unreadBlocks === 0 ? 'nothing' : `${unreadBlocks.toLocaleString('en')} ${unreadBlocks === 1 ? 'block' : 'blocks'}`,
     unreadBlocks === 0 ? '' : (unreadRows?.toLocaleString('en') ?? 'unknown'),
