@@ -35,6 +35,10 @@ class ViewNode:
     async def wholly(self) -> bool:
         return self.made.wholly(self.node.id)
 
+    @strawberry.field(description="Whether the lineage goes on from here, beyond the depth or the limit. Such a node is no end.")
+    async def cut(self) -> bool:
+        return self.node.id in await self.made.cut()
+
 
 @strawberry.type(description="Two members that a link joins.")
 class MemberPair:

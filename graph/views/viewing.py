@@ -22,12 +22,13 @@ import numpy as np
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind, bare_name
 from headwater.graph.model.bulk import made
+from headwater.graph.stores.derivations import derivations
 from headwater.graph.stores.paging import decode_cursor, encode_cursor
-from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views import link_members as ways
 from headwater.graph.views.answer import Levels, Members, Sight, Totals, VisibleEdge, VisibleNode
 from headwater.graph.views.atoms import Adjacency, Atoms, Reach
-from headwater.graph.views.fetch import containers_of
+from headwater.graph.views.fetch import FLOWS, containers_of
 from headwater.graph.views.former_flows import find_former_atoms
 from headwater.graph.views.levels import Zoom, kind_of
 from headwater.graph.views.links import MASKED, OUTSIDE, Links, bits_of
@@ -37,6 +38,7 @@ from headwater.graph.views.masking import Hiding, hides, needs_names, needs_node
 from headwater.graph.views.passage import entries, passed_wholly
 from headwater.graph.views.request import ACTORS, MaskBy, ViewRequest
 from headwater.graph.views.selection import asked_for, between, end_points, levels_of, not_there, refuse_missing_levels
+from headwater.graph.views.times import time_of
 
 _MANY_TESTS = 50_000
 
@@ -51,6 +53,8 @@ async def view(graph: GraphStore, tenant: str, request: ViewRequest, *, sight: S
     atoms = await load(graph, tenant, request)
     made = View(graph, tenant, request, atoms, sight)
     await made.mask()
+    if request.ends_only and (cut := await made.cut()):
+        made.add_note(f"{len(cut):,} of these nodes are no ends: the lineage goes on from there, beyond the depth or the limit.")
     return made
 
 
@@ -72,6 +76,7 @@ class View:
         self._nodes: list[str] = []
         self._masked = 0
         self._former: frozenset[tuple[str, str]] | None = None
+        self._cut: frozenset[str] | None = None
         self._links = Links(np.empty(0, dtype=np.int64), Atoms([], [], []).pairs(), list, 0)
 
     @cached_property
@@ -123,6 +128,9 @@ class View:
     def notes(self) -> Sequence[str]:
         """Return sentences about nodes that are missing from the answer, or too many."""
         return self._atoms.notes
+
+    def add_note(self, note: str) -> None:
+        self._atoms.notes.append(note)
 
     @cached_property
     def totals(self) -> Totals:
@@ -206,6 +214,31 @@ class View:
         known = await self._read(ids)
         shown = {each: known.get(each) or _bare(each) for each in ids if not hides(self._request.masks, each, chain, known)}
         return {node: [shown[each] for each in containers if each in shown] for node, containers in above.items()}
+
+    async def cut(self) -> frozenset[str]:
+        """Return the visible nodes of this page from which the lineage goes on beyond the depth or the limit. Such a node is no end.
+
+        Only datasets, jobs and columns are looked at, not versions and runs.
+        """
+        if self._cut is None:
+            self._cut = frozenset(await self._find_cut()) if self.totals.beyond else frozenset()
+        return self._cut
+
+    async def _find_cut(self) -> set[str]:
+        start, end = self.bounds
+        page, ids, found = set(self._nodes[start:end]), self._atoms.ids, set[str]()
+        known = {ids[atom] for atom in self._distance}
+        for way, reached in ((Direction.UPSTREAM, self._reach.upstream), (Direction.DOWNSTREAM, self._reach.downstream)):
+            drawn = {ids[atom]: self._node_of[atom] for atom in reached if self._node_of.get(atom) in page}
+            columns = [identifier for identifier in drawn if kind_of(identifier) is NodeKind.COLUMN]
+            others = [identifier for identifier in drawn if kind_of(identifier) in (NodeKind.DATASET, NodeKind.JOB)]
+            edges = await derivations(self._graph, self._tenant, columns, direction=way) if columns else []
+            edges += await self._graph.neighbours(self._tenant, others, direction=way, kinds=FLOWS) if others else []
+            for edge in edges:
+                near, far = (edge.dst, edge.src) if way is Direction.UPSTREAM else (edge.src, edge.dst)
+                if far not in known and near in drawn and not (self._request.as_of and time_of(edge.first) > self._request.as_of):
+                    found.add(drawn[near])
+        return found
 
     def wholly(self, node: str) -> bool:
         """Return whether data that enters a visible node leaves it by every link (see `passage`)."""

@@ -6,7 +6,7 @@ from tests.stated import CLEAN
 
 RAW, CLEANED, REPORTED = "dataset:file:/data/raw/weather.csv", "dataset:file:/data/out/clean", "dataset:file:/data/out/report"
 VIEW = """query ($view: ViewInput!, $first: Int! = 100, $after: String) { view(view: $view, first: $first, after: $after) {
-  nodes { node { id kind } distance members focus upstream downstream wholly }
+  nodes { node { id kind } distance members focus upstream downstream wholly cut }
   edges { src dst weight direct via former members { pairs { src dst } total masked { id } maskedTotal withheld } }
   totals { nodes edges reached masked beyond } levels { data actors } cursor notes } }"""
 

@@ -275,3 +275,17 @@ async def test_an_input_that_no_scan_names_stays_with_its_run(show: Show) -> Non
     operators = plan(("write", None, ["scan"]), ("scan", RAW, []))
     shown = await show([WORLD, RUNS, read, operators], V1, data=NodeKind.VERSION, actors=NodeKind.OPERATOR)
     assert {(USERS, RUN1), (RUN1, "operator:c:write"), ("operator:c:write", V1)} <= shown.all_edges()
+
+
+async def test_a_node_beyond_which_the_lineage_goes_on_is_no_end(show: Show) -> None:
+    names = [node_id(NodeKind.DATASET, "p", f"d{index}") for index in range(4)]
+    jobs = [node_id(NodeKind.JOB, "s", f"j{index}") for index in range(3)]
+    edges = [Edge(names[index], job, EdgeKind.READS) for index, job in enumerate(jobs)]
+    edges += [Edge(job, names[index + 1], EdgeKind.WRITES) for index, job in enumerate(jobs)]
+    batch = GraphBatch(Stamp("2026-01-01T00:00:00.000000Z", "k"), edges=edges)
+    cut = await show(batch, names[3], direction=Direction.UPSTREAM, depth=4, ends_only=True)
+    assert (await cut.cut(), cut.node_ids()) == ({names[1]}, [names[3], names[1]])
+    assert cut.notes == ["1 of these nodes are no ends: the lineage goes on from there, beyond the depth or the limit."]
+    whole = await show(batch, names[3], direction=Direction.UPSTREAM, depth=6, ends_only=True)
+    assert (await whole.cut(), whole.notes) == (set(), [])
+    assert await (await show(batch, names[1], depth=2)).cut() == {names[2]}
