@@ -815,7 +815,7 @@ export type ImpactQueryVariables = Exact<{
 }>;
 
 
-export type ImpactQuery = { impact: { total: number, beyond: number, reasons: Array<string>, cursor: string | null, rows: Array<{ distance: number, path: Array<string>, owners: Array<string>, lastRun: string | null, updated: string | null, node: { id: string, kind: NodeKind, name: string } }> } };
+export type ImpactQuery = { impact: { total: number, beyond: number, reasons: Array<string>, former: number, cursor: string | null, rows: Array<{ distance: number, path: Array<string>, owners: Array<string>, lastRun: string | null, updated: string | null, node: { id: string, kind: NodeKind, name: string } }> } };
 
 export type AboutQueryVariables = Exact<{
   id: string;
@@ -2633,6 +2633,7 @@ export const ImpactDocument = new TypedDocumentString(`
     total
     beyond
     reasons
+    former
     cursor
   }
 }

@@ -59,7 +59,7 @@ function RelatedColumns({ column, direction, title, none }: RelatedColumnsProps)
   const { data, error, refetch } = useQuery(
     queryOf(ImpactDocument, { focus: [column], direction, first: SHOWN, after: null }),
   );
-  const { rows = [], total = 0, beyond = 0, reasons = [] } = data?.impact ?? {};
+  const { rows = [], total = 0, beyond = 0, former = 0, reasons = [] } = data?.impact ?? {};
   const columns = rows.filter(({ node }) => node.kind === 'COLUMN');
   const datasets = new Set(columns.map(({ node }) => datasetOfColumn(node.id))).size;
   return (
@@ -75,6 +75,7 @@ function RelatedColumns({ column, direction, title, none }: RelatedColumnsProps)
         </p>
       )}
       {beyond > 0 && <Note tone="warn">At least {beyond.toLocaleString('en')} more are further away.</Note>}
+      {former > 0 && <Note>{former.toLocaleString('en')} more only through links that their jobs have given up.</Note>}
       {reasons.map((reason) => (
         <Note key={reason} tone="warn">
           {reason}

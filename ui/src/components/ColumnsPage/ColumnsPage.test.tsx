@@ -19,6 +19,7 @@ const impact = (_: unknown, { direction }: { direction: string }) => ({
   total: direction === 'UPSTREAM' ? 3 : 0,
   beyond: 0,
   exact: true,
+  former: direction === 'UPSTREAM' ? 2 : 0,
   reasons: direction === 'UPSTREAM' ? [] : ['A run stated no columns.'],
   cursor: null,
 });
@@ -48,6 +49,7 @@ test('a column leads to the columns before and behind it, and to the jobs that u
   expect(within(origins).getAllByRole('row')[1]).toHaveTextContent('wind_mph');
   expect(within(origins).getAllByRole('row')[1]).toHaveTextContent('team:weather');
   expect(screen.getByText('1 column in 1 dataset, the nearest of 3.')).toBeVisible();
+  expect(screen.getByText('2 more only through links that their jobs have given up.')).toBeVisible();
   expect(await screen.findByText('No run reported a column that is made from it.')).toBeVisible();
   expect(screen.getByText('A run stated no columns.')).toBeVisible();
   const jobs = await screen.findByRole('table', { name: 'Jobs that used the column, the earliest first' });

@@ -144,7 +144,7 @@ interface SummaryProps {
   kind: 'DATASET' | 'JOB';
 }
 
-function Summary({ rows, loaded, impact: { total, beyond, reasons }, kind }: SummaryProps) {
+function Summary({ rows, loaded, impact: { total, beyond, former, reasons }, kind }: SummaryProps) {
   const noun = kind === 'DATASET' ? 'dataset' : 'job';
   return (
     <>
@@ -153,6 +153,7 @@ function Summary({ rows, loaded, impact: { total, beyond, reasons }, kind }: Sum
         {loaded < total && ` among the nearest ${loaded.toLocaleString('en')} of ${total.toLocaleString('en')} nodes`}.
       </p>
       {beyond > 0 && <Note tone="warn">At least {beyond.toLocaleString('en')} more nodes are further away.</Note>}
+      {former > 0 && <Note>{former.toLocaleString('en')} more only through links that their jobs have given up.</Note>}
       {reasons.map((reason) => (
         <Note key={reason} tone="warn">
           {reason}

@@ -94,11 +94,12 @@ test('the impact of a dataset is a list that can be saved as CSV', async () => {
     { node: job, distance: 1, path: [REPORT, job.id], owners: [], lastRun: 'run:1', updated: '2026-02-03T09:00:00Z' },
     { node: node(BOARD, 'DATASET', {}), distance: 2, path: [REPORT, job.id, BOARD], owners: ['=team'], lastRun: null },
   ];
-  const impact = () => ({ rows, total: 2, beyond: 3, exact: true, reasons: [], cursor: null });
+  const impact = () => ({ rows, total: 2, beyond: 3, former: 4, exact: true, reasons: [], cursor: null });
   renderPage(`/?${new URLSearchParams({ dataset: REPORT, page: 'impact' })}`, { query: { impact } });
   const table = await screen.findByRole('table', { name: 'Impact, the nearest first' });
   expect(within(table).getByRole('row', { name: /board/ })).toHaveTextContent('s3://lake1 job=teamexport');
   expect(screen.getByText('At least 3 more nodes are further away.')).toBeVisible();
+  expect(screen.getByText('4 more only through links that their jobs have given up.')).toBeVisible();
   const blobs: Blob[] = [];
   Object.assign(URL, { createObjectURL: (blob: Blob) => blobs.push(blob) && 'blob:', revokeObjectURL: () => {} });
   await user.click(screen.getByRole('button', { name: 'Export' }));
