@@ -13,13 +13,15 @@ from strawberry import UNSET
 from strawberry.scalars import JSON
 
 from headwater.graph.access.scopes import Scope
-from headwater.graph.policies import Deviation, Report, Severity
+from headwater.graph.policies import Deviation, ReachedTag, Report, Severity, TagState
+from headwater.graph.views import Way
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.root_fields import mutation, query
 from headwater.graphql.services import FiledDeviationView, PolicyService, PolicyVersionView, available
 from headwater.graphql.types import Info
 
 strawberry.enum(Severity, name="Severity", description="The severity of a deviation from a rule.")
+strawberry.enum(TagState, name="TagState", description="BORNE: the node has the tag. REFUSED: a person removed it there.")
 
 
 @strawberry.enum(description="ACCEPTED deviations are open again when their time is over. FIXED ones were not found any more.")
@@ -113,6 +115,36 @@ class AppliedPolicy:
     report: PolicyReport
 
 
+@strawberry.type(description="A tag that reaches a node. `path` leads from the column `origin`, which bears `originTag`, to the node.")
+class CarriedTag:
+    """A tag that reaches a node. `way` is the weakest on the path. It is not `certain` over a field or a name in another case."""
+
+    node: strawberry.ID
+    tag: str
+    origin: strawberry.ID
+    origin_tag: str
+    path: list[strawberry.ID]
+    way: Way
+    certain: bool
+    state: TagState
+
+    @classmethod
+    def of(cls, found: ReachedTag) -> CarriedTag:
+        return cls(
+            node=strawberry.ID(found.node), tag=found.tag, origin=strawberry.ID(found.origin), origin_tag=found.origin_tag,
+            path=[strawberry.ID(each) for each in found.path], way=found.way, certain=found.certain, state=found.state,
+        )  # fmt: skip
+
+
+@strawberry.type(description="Tags that reach nodes, by node and tag, and the number of all of them.")
+class CarriedTags:
+    """`silent` are jobs that read a dataset with a tag and do not state what became of its columns. No tag goes on from there."""
+
+    tags: list[CarriedTag]
+    total: int
+    silent: list[strawberry.ID]
+
+
 @strawberry.type
 class PolicyQuery:
     @query("The applied policies, by name.", scope=Scope.READ, costly=False)
@@ -134,6 +166,26 @@ class PolicyQuery:
     )
     async def check_policy(self, info: Info, text: str, past: bool = False) -> PolicyReport:
         return PolicyReport.of(await _service(info).check(info.context.tenant, text, with_past=past))
+
+    @query(
+        "The tags that reach columns and datasets along the lineage of columns. `rules` is the YAML of tag rules.",
+        scope=Scope.READ,
+        costly=True,
+    )
+    async def carried_tags(
+        self,
+        info: Info,
+        rules: str | None = UNSET,
+        tag: str | None = UNSET,
+        states: list[TagState] | None = UNSET,
+        first: int = 100,
+    ) -> CarriedTags:
+        wanted, most = states or [TagState.PROPOSED], bounded(first, "first", low=1, high=MAX_PAGE)
+        found = await _service(info).carried_tags(info.context.tenant, rules or None)
+        chosen = [each for each in found.reached if each.state in wanted and tag in (None, UNSET, each.tag)]
+        return CarriedTags(
+            tags=[CarriedTag.of(each) for each in chosen[:most]], total=len(chosen), silent=[strawberry.ID(job) for job in found.silent]
+        )
 
     @query("A draft of a policy that allows the flows between folders that were observed.", scope=Scope.READ, costly=True)
     async def draft_policy(self, info: Info, name: str) -> JSON:

@@ -49,6 +49,7 @@ _COMMANDS = {
     ),
     "import": LazyCommand("headwater.backend.cli.import_documents", "Import OpenLineage events and W3C PROV of other tools.", group=True),
     "policy": LazyCommand("headwater.backend.cli.policy", "State which data may flow where, and find what deviates.", group=True),
+    "tags": LazyCommand("headwater.backend.cli.tags", "Let tags travel along the lineage of columns.", group=True),
     "evidence": LazyCommand("headwater.backend.cli.evidence", "Sign what is in the log, and verify signed bundles.", group=True),
     "prov": LazyCommand("headwater.backend.cli.prov", "Check PROV documents against the W3C's constraints.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),

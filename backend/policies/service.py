@@ -15,12 +15,24 @@ from headwater.backend.policies.store import FiledDeviation, FiledState, PolicyS
 from headwater.backend.yaml_reader import parse_document
 from headwater.errors import HeadwaterError, InvalidInputError, NotFoundError
 from headwater.graph.model.stated_texts import find_fault
-from headwater.graph.policies import Policy, Report, check_policy, infer_policy, parse_policy, read_flow_graph
+from headwater.graph.policies import (
+    Policy,
+    Report,
+    TagFlow,
+    TagRules,
+    carry_tags,
+    check_policy,
+    infer_policy,
+    parse_policy,
+    parse_tag_rules,
+    read_flow_graph,
+)
 from headwater.graph.policies.flow_graph import read_flows_around
 from headwater.graph.stores import GraphStore
 from headwater.graph.views.patterns import expression_of
 
 GUIDE = "docs/guide/policies.md"
+TAG_GUIDE = "docs/guide/tags.md"
 _LONGEST_REASON = 2_000
 _MOST_DAYS = 3_660
 MAX_PAGE = 1_000
@@ -159,6 +171,16 @@ class Policies:
         """Return the document of a policy that allows what was observed."""
         return infer_policy(await read_flow_graph(self._graph, tenant), name)
 
+    async def carried_tags(self, tenant: str, rules: str | None) -> TagFlow:
+        """Return the tags that reach columns and datasets along the lineage of columns. `rules` is the text of a file of tag rules.
+
+        Raises:
+            InvalidInputError: the text is no file of tag rules.
+        """
+        parsed = TagRules() if rules is None else parse_tag_rules(parse_document(rules, TAG_GUIDE))
+        async with self._turn:
+            return await asyncio.to_thread(carry_tags, await read_flow_graph(self._graph, tenant), parsed)
+
     async def check_all(self, tenant: str) -> list[FiledDeviation]:
         """Check the whole graph against all applied policies, file the deviations, and return those that are newly open."""
         applied = await self.current(tenant)
@@ -228,7 +250,7 @@ class CallersPolicies:
     def __init__(self, policies: Policies, caller: str) -> None:
         self._policies, self._caller = policies, caller
         self.check, self.infer, self.current, self.deviations = policies.check, policies.infer, policies.current, policies.deviations
-        self.name_of = policies.name_of
+        self.name_of, self.carried_tags = policies.name_of, policies.carried_tags
 
     async def apply(self, tenant: str, text: str, *, allows_unknown: bool = False) -> tuple[PolicyVersion, Report]:
         return await self._policies.apply(tenant, text, self._caller, allows_unknown=allows_unknown)

@@ -24,7 +24,7 @@ class Report:
     """The deviations from a policy.
 
     `idle` are selectors that fit no node, as (rule, selector). `cut` are rules with more than `MOST_DEVIATIONS` deviations. `conflicts` are
-    sentences about rules that contradict each other for the nodes of this graph, though their selectors are different.
+    sentences: two rules have different selectors, and contradict each other for the nodes of this graph.
     """
 
     deviations: Sequence[Deviation]

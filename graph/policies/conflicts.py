@@ -15,7 +15,7 @@ _Rules = Sequence[tuple[Heading, Rule]]
 
 
 def text_of(selectors: Selectors) -> frozenset[str]:
-    """Return the selectors as texts, in which order, upper and lower case, and repetitions do not count."""
+    """Return the selectors as texts, without order, upper case and repetitions."""
     return frozenset(
         ", ".join(
             f"{part} {' or '.join(sorted({pattern.casefold() for pattern in selector.parts[part]}))}" for part in sorted(selector.parts)

@@ -78,16 +78,21 @@ class FlowGraph:
                 yield from self._steps_of_column(identifier, ways)
 
     def _steps_of_column(self, column: str, ways: Way) -> Iterator[Step]:
-        yield from (step for step in self.derived.get(column, ()) if step.way <= ways)
+        yield from (step for step in self.derived_of(column) if step.way <= ways)
         users, dataset = self.users.get(column, {}), dataset_of(column)
         yield from (Step(job, None, since) for job, since in users.items())
         for other in self.related.get(column, ()):
-            yield from (replace(step, certain=False) for step in self.derived.get(other, ()) if step.way <= ways)
             yield from (Step(job, None, since, certain=False) for job, since in self.users.get(other, {}).items())
         for job, since in self.readers.get(dataset, {}).items():
             if job not in users and (job, dataset) not in self.known_users:
                 yield Step(job, None, since, certain=False)
             yield from self._unexplained(job, since, certain=False)
+
+    def derived_of(self, column: str) -> Iterator[Step]:
+        """Yield the stated steps out of a column. Steps out of columns that may hold the same values are not certain."""
+        yield from self.derived.get(column, ())
+        for other in self.related.get(column, ()):
+            yield from (replace(step, certain=False) for step in self.derived.get(other, ()))
 
     def _unexplained(self, job: str, since: str, *, certain: bool) -> Iterator[Step]:
         for output, written in self.outputs.get(job, {}).items():

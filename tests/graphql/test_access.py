@@ -47,6 +47,7 @@ _ASKED = {
     "deviations": "{ deviations { id } }",
     "checkPolicy": '{ checkPolicy(text: "") { cut } }',
     "draftPolicy": '{ draftPolicy(name: "p") }',
+    "carriedTags": "{ carriedTags { total } }",
     "notificationTargets": "{ notificationTargets { name } }",
     "admin": "{ admin { roles { name } } }",
     "audit": "{ audit { damaged } }",

@@ -69,7 +69,7 @@ def _arguments(side: Side) -> dict[str, list[str]]:
     empty = "0" * 32
     return {
         "glossary": [""], "savedViews": [""], "notificationTargets": [""],
-        "policies": [""], "deviations": [""], "checkPolicy": ['text: ""'], "draftPolicy": ['name: "p"'],
+        "policies": [""], "deviations": [""], "checkPolicy": ['text: ""'], "draftPolicy": ['name: "p"'], "carriedTags": [""],
         "service": [""], "registrations": [""], "replays": [""], "recaptures": [""], "admin": [""], "audit": [""],
         "auditVerification": [""], "triggers": [""], "workflows": [""], "workflow": ['name: "a"'], "trigger": ['name: "a"'],
         "testTrigger": ['name: "a", since: "2026-01-01T00:00:00Z"'], "replayDryRun": [f'dataset: {data}, where: "true"'],
