@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS overwritten (path TEXT PRIMARY KEY, at TEXT NOT NULL)
 """
 _SELECT = "SELECT p.namespace, p.job, p.operator, p.invocation, p.at"
 _PATIENCE = 10.0  # seconds to wait for another writer
+_RECENTLY = timedelta(hours=1)  # a folder that is overwritten again within it is not stored again, because each write waits for the disk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,9 +153,18 @@ class Registry:
 
     def add_overwritten(self, path: str) -> None:
         """Store a folder that a job of this home overwrites. Raises like `register`."""
+        now = datetime.now(UTC)
+        if self._was_overwritten(path, now - _RECENTLY):
+            return
         with self._writing() as database:
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            database.execute("INSERT OR REPLACE INTO overwritten VALUES (?, ?)", [path, now])
+            database.execute("INSERT OR REPLACE INTO overwritten VALUES (?, ?)", [path, now.isoformat(timespec="seconds")])
+
+    def _was_overwritten(self, path: str, since: datetime) -> bool:
+        query = "SELECT 1 FROM overwritten WHERE path = ? AND at > ?"
+        try:
+            return bool(self._read(query, path, since.isoformat(timespec="seconds")))
+        except ConfigurationError:  # an earlier release made the file, or the write reports the reason
+            return False
 
     def overwritten(self) -> list[str]:
         """Return the folders that jobs of this home overwrite, at most 1,000, the latest first. Empty if the file cannot be read."""

@@ -357,7 +357,7 @@ def _within(expression: Mapping[str, Any], known: _AttributeSources) -> _Depende
 
 
 def _arguments(expression: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    return (argument for argument in expression.get("args") or () if isinstance(argument, Mapping))
+    return (argument for argument in expression.get("args") or () if type(argument) is dict or isinstance(argument, Mapping))
 
 
 def _attributes(expression: Mapping[str, Any]) -> Iterator[int]:

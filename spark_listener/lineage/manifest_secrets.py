@@ -50,7 +50,7 @@ def _part(part: Any, keeps: bool, makes: str = "") -> Any:
     if isinstance(part, list):
         children = [_part(child, keeps, makes) for child in part]
         return children if any(child is not before for child, before in zip(children, part, strict=True)) else part
-    if not isinstance(part, Mapping):
+    if type(part) is not dict and not isinstance(part, Mapping):  # a test for the abstract type takes ten times as long
         return part
     if "fn" in part:
         return _outermost(part, keeps, makes)
@@ -105,7 +105,7 @@ def _with(expression: Mapping[str, Any], arguments: list[Mapping[str, Any]]) -> 
 
 
 def _arguments(expression: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [argument for argument in expression.get("args") or () if isinstance(argument, Mapping)]
+    return [argument for argument in expression.get("args") or () if type(argument) is dict or isinstance(argument, Mapping)]
 
 
 def _walk(expression: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -4,6 +4,7 @@ import os
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -170,6 +171,26 @@ def test_folders_that_jobs_overwrite_are_registered(tmp_path: Path):
         for path in ("/lake/a", "/lake/b", "/lake/a"):
             registry.add_overwritten(path)
         assert sorted(registry.overwritten()) == ["/lake/a", "/lake/b"]
+
+
+def test_a_folder_that_is_overwritten_again_is_stored_once_an_hour(tmp_path: Path):
+    def at() -> str:
+        with closing(sqlite3.connect(tmp_path / "registered.db")) as database:
+            return database.execute("SELECT at FROM overwritten").fetchone()[0]
+
+    def state(stored: str) -> None:
+        with closing(sqlite3.connect(tmp_path / "registered.db")) as database, database:
+            database.execute("UPDATE overwritten SET at = ?", [stored])
+
+    def ago(minutes: int) -> str:
+        return (datetime.now(UTC) - timedelta(minutes=minutes)).isoformat(timespec="seconds")
+
+    with closing(Registry(tmp_path)) as registry:
+        for stored, is_kept in ((ago(30), True), (ago(90), False)):
+            registry.add_overwritten("/lake/a")
+            state(stored)
+            registry.add_overwritten("/lake/a")
+            assert (at() == stored) == is_kept
 
 
 def test_a_registry_of_an_earlier_release_knows_of_no_overwrite(tmp_path: Path):

@@ -18,8 +18,9 @@ from headwater.backend.ingest.intake import redaction
 from headwater.backend.ingest.intake.redaction import kept_of, redact, redact_text
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError
+from headwater.spark_listener import secrets
 from headwater.spark_listener.redact import redact_deep
-from headwater.spark_listener.secrets import may_hold_secret
+from headwater.spark_listener.secrets import is_suspect, may_hold_secret
 from tests.backend.captures import capture
 from tests.backend.events import facet, run_event
 
@@ -205,6 +206,24 @@ _DOCUMENTS = st.recursive(
 def test_a_document_in_which_no_secret_may_be_is_left_as_it_is(document: Any) -> None:
     if not may_hold_secret(json.dumps(document, ensure_ascii=False)):
         assert redact_deep(document) is document
+
+
+_AROUND = st.sampled_from(
+    ["=", " = ", ": ", "'x'", '"', "'", " ", "#12L", " as ", "(", ")", "[", "{", ",", " in ('a')", "> 5", "word", "ſ"]
+)
+
+
+@given(st.lists(_PIECES | _AROUND, max_size=8).map("".join))
+def test_no_rule_matches_a_text_that_is_not_suspect(text: str) -> None:
+    if not is_suspect(text):
+        rules = (*secrets._ANNOUNCED, *secrets._SCHEMES, *secrets._ADDRESS, *secrets._text_rules())
+        assert secrets._without_containers(secrets._applied(secrets.without_userinfo(text), rules)) == text
+
+
+def test_columns_that_are_called_keys_make_no_text_suspect() -> None:
+    assert not is_suspect("Filter (isnotnull(p_partkey#11L) AND (ps_partkey#2L = p_partkey#11L))")
+    assert is_suspect("option ApiKey = x")
+    assert redact_text("pa\u017f\u017fword = 'Zq9xKw7vTr3m'") == "pa\u017f\u017fword = '[redacted]'"
 
 
 def test_columns_that_are_called_keys_make_no_document_suspect() -> None:
