@@ -30,6 +30,13 @@ _GROUP: LiteralString = "RETURN n.kind, n.namespace, n.platform, n.state, n.acto
 # Nodes with an owner, tag or term come from the full-text index, all others from an index of their kind.
 _WITH_LABELS: LiteralString = _MATCH + "WITH n WHERE n.tenant = $tenant AND n.kind = $kind "
 _OF_KIND: LiteralString = "MATCH (n:Container) WHERE n.tenant = $tenant AND n.kind = $kind "
+# The planner would read all nodes of the kind in the order of another index.
+_IN_NAMESPACE: LiteralString = (
+    "MATCH (n:Container) USING INDEX n:Container(tenant, kind, namespace) WHERE n.tenant = $tenant AND n.kind = $kind "
+)
+_IN_PIPELINE: LiteralString = (
+    "MATCH (n:Container) USING INDEX n:Container(tenant, kind, pipeline) WHERE n.tenant = $tenant AND n.kind = $kind "
+)
 _LISTED: LiteralString = (
     "AND n.urgency IS NOT NULL AND n.folded IS NOT NULL AND n.id IS NOT NULL "
     "AND ($permitted IS NULL OR n.namespace IN $permitted AND ($hidden OR n.actor IN $permitted)) "
@@ -208,6 +215,10 @@ class _Search:
         if any(values for _, values in self._request.labels()):
             start = _WITH_LABELS
             bound["match"] = f"+facet:k{kind.value} {self._chosen}"
+        elif self._request.pipelines and all(self._request.pipelines):
+            start = _IN_PIPELINE
+        elif self._request.namespaces:
+            start = _IN_NAMESPACE
         start += _LISTED
         for name, condition in _CHOSEN:
             if values := list(getattr(self._request, name)):

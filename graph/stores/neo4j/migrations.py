@@ -48,8 +48,8 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
         "CREATE INDEX headwater_container_by_urgency IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.urgency, n.folded, n.id)",
         "CREATE INDEX headwater_container_by_activity IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.at, n.id)",
     ),
-    # 6. The map of a lake (headwater.graph.stores.rollups): its groups, the flows between groups, and lists of members by the number of
-    # their flows. `write_all_rollups` fills it. An older service counts nothing, so no such service may write for long.
+    # 6. The map of a lake (headwater.graph.stores.rollups): its groups, the flows between groups, and lists of the members of a namespace
+    # or a pipeline. `write_all_rollups` fills it. An older service counts nothing, so no such service may write for long.
     (
         "CREATE CONSTRAINT headwater_map IF NOT EXISTS FOR (m:HeadwaterMap) REQUIRE m.tenant IS UNIQUE",
         "CREATE CONSTRAINT headwater_group IF NOT EXISTS FOR (g:HeadwaterGroup) REQUIRE (g.tenant, g.map, g.id) IS UNIQUE",
@@ -57,8 +57,8 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
         "CREATE CONSTRAINT headwater_flow IF NOT EXISTS FOR (f:HeadwaterFlow) REQUIRE (f.tenant, f.map, f.src, f.dst, f.actor) IS UNIQUE",
         "CREATE INDEX headwater_flow_by_src IF NOT EXISTS FOR (f:HeadwaterFlow) ON (f.tenant, f.map, f.src, f.dst, f.actor, f.weight)",
         "CREATE INDEX headwater_flow_by_dst IF NOT EXISTS FOR (f:HeadwaterFlow) ON (f.tenant, f.map, f.dst, f.src, f.actor, f.weight)",
-        "CREATE INDEX headwater_container_by_namespace IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.namespace, n.weight)",
-        "CREATE INDEX headwater_container_by_pipeline IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.pipeline, n.weight)",
+        "CREATE INDEX headwater_container_in_namespace IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.namespace)",
+        "CREATE INDEX headwater_container_in_pipeline IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.pipeline)",
     ),
 )
 # The steps whose properties are filled by code.
