@@ -61,8 +61,10 @@ class TriggerDriver(BackgroundLoop):
                 self._woken.clear()
                 try:
                     did = await take_turn(store, evaluator, runner, pruning, looks, silence, openings)
-                except HeadwaterError as error:  # running actions continue
-                    self._fail(error)
+                except Exception as error:
+                    if not isinstance(error, HeadwaterError) and not runner.is_busy:
+                        raise  # the stores are opened anew
+                    self._fail(error)  # running actions continue
                     await self._wait(_PAUSE)
                     continue
                 self.state = "running"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from itertools import count
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
@@ -13,8 +15,52 @@ import pytest
 
 from headwater.backend.home.settings import load_settings
 from headwater.backend.policies import driver as policy_driver
-from headwater.backend.triggers import driver
+from headwater.backend.triggers import driver, turn
+from headwater.backend.triggers.store import open_store
 from headwater.backend.workspace import Workspace
+from headwater.errors import UnavailableError
+
+
+@pytest.mark.parametrize("fault", [ValueError("a fault of ours"), UnavailableError("the store does not answer")])
+def test_a_fault_while_looking_for_causes_does_not_end_running_actions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    began, is_over, ended, ends = Event(), Event(), Event(), []
+
+    async def act(*_: Any) -> None:
+        began.set()
+        try:
+            await asyncio.to_thread(is_over.wait, 60)
+            ends.append("complete")
+        finally:
+            ended.set()
+
+    original, calls = turn.take_turn, count()
+
+    async def take_turn(store: Any, evaluator: Any, runner: Any, *others: Any) -> int:
+        number = next(calls)
+        if number == 0:
+            task = asyncio.create_task(act())
+            runner._tasks[task] = "an execution"
+            task.add_done_callback(runner._tasks.pop)
+            return 1
+        if number == 1:
+            assert await asyncio.to_thread(began.wait, 60)
+            raise fault
+        is_over.set()
+        return await original(store, evaluator, runner, *others)
+
+    monkeypatch.setattr(turn, "take_turn", take_turn)
+    settings = load_settings(home=tmp_path)
+    open_store(settings)
+    workspace = asyncio.run(Workspace.open(settings))
+    running = driver.TriggerDriver(workspace)
+    running.start()
+    assert ended.wait(60)
+    is_over.set()
+    running.stop()
+    asyncio.run(workspace.close())
+    assert ends == ["complete"]
 
 
 @pytest.mark.parametrize("drivers", [driver, policy_driver])
