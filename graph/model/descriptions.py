@@ -15,6 +15,8 @@ TAGGED = "tagged:"  # tags of a column with their values (`key=value`), all that
 _SHOWN = (
     Aspect.OWNER, Aspect.STEWARD, Aspect.TAG, Aspect.TERM, Aspect.DESCRIPTION, Aspect.RETENTION, Aspect.LEGAL_HOLD, Aspect.BROADER,
 )  # fmt: skip
+_DESCRIBING = frozenset({"ownership", "tags", "documentation", "description"})  # facets that describe
+_PREFIXES = (CURATED, "tag:")
 NODE_OF = {Aspect.OWNER: NodeKind.OWNER, Aspect.STEWARD: NodeKind.OWNER, Aspect.TAG: NodeKind.TAG, Aspect.TERM: NodeKind.TERM}
 
 
@@ -35,9 +37,14 @@ class Descriptions:
     tag_values: tuple[str, ...] = ()
 
 
+_UNDESCRIBED = Descriptions((), (), (), (), None, None, None)  # most nodes of a large graph
+
+
 def descriptions_of(node: Node) -> Descriptions:
     """Return the statements of users and producers about a node."""
     facts = node.properties
+    if not any(name in _DESCRIBING or name.startswith(_PREFIXES) for name in facts):
+        return _UNDESCRIBED
     owners: dict[Aspect, set[str]] = {
         Aspect.OWNER: set(_curated(facts, Aspect.OWNER)),
         Aspect.STEWARD: set(_curated(facts, Aspect.STEWARD)),
