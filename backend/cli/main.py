@@ -33,6 +33,7 @@ _COMMANDS = {
     "search": LazyCommand("headwater.backend.cli.search", "Find datasets, columns, jobs, runs, owners, tags and terms by words."),
     "trace": LazyCommand("headwater.backend.cli.trace", "Find the records that a record came from, or went into."),
     "why": LazyCommand("headwater.backend.cli.why", "Name the input record at which a run failed."),
+    "blame": LazyCommand("headwater.backend.cli.blame", "Find the smallest set of input records that makes rows of an output wrong."),
     "explain": LazyCommand("headwater.backend.cli.explain", "Find what the records behind wrong rows have in common."),
     "suspects": LazyCommand("headwater.backend.cli.suspects", "List what is unusual about a run, compared with earlier runs."),
     "lineage": LazyCommand("headwater.backend.cli.lineage", "Show the jobs and datasets around one of them."),

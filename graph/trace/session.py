@@ -22,7 +22,7 @@ from headwater.graph.files.row_ids import TableRows
 from headwater.graph.files.shapes import Shape, find_partition_values
 from headwater.graph.files.table_cache import TableCache
 from headwater.graph.model import node_id
-from headwater.graph.records import AssociationStore, FileBlock, KeptFile, Look, uri_of
+from headwater.graph.records import AssociationStore, DataRoots, FileBlock, KeptFile, Look, uri_of
 from headwater.graph.records.decode import Longs
 from headwater.graph.records.key_lookup import KeptTables, check_table
 from headwater.graph.records.layout import CATALOG
@@ -161,9 +161,10 @@ class Session:
         known_tables: TableCache,
         *,
         memory_limit: int,
+        sources: DataRoots | None = None,
     ) -> None:
         self.store = store
-        self.look = store.sources.look(replaced=True)
+        self.look = (sources or store.sources).look(replaced=True)
         self.tenant = tenant
         self.database = self.local_database = Database(
             database

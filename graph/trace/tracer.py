@@ -19,7 +19,7 @@ from headwater.errors import MissingExtraError
 from headwater.graph.duck.memory_tables import SCRATCH
 from headwater.graph.files.reader import Reader
 from headwater.graph.files.table_cache import TableCache
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import AssociationStore, DataRoots
 from headwater.graph.records.key_lookup import KeptTables
 from headwater.graph.storage import duck
 from headwater.graph.trace.session import Capture, Session
@@ -65,7 +65,8 @@ class Tracer:
         self._finalize()
 
     @contextmanager
-    def session(self, tenant: str) -> Iterator[Session]:
+    def session(self, tenant: str, sources: DataRoots | None = None) -> Iterator[Session]:
+        """Open a session. It reads data below the store's roots, or below those in `sources`."""
         store = self._store()
         assert store is not None  # noqa: S101 - the caller holds the store
         captures = self._captures.setdefault(tenant, {})
@@ -78,8 +79,9 @@ class Tracer:
             with self._database.cursor() as cursor:
                 cursor.execute("SET enable_progress_bar = false")  # it would appear in the output of a command
                 session = Session(
-                    store, tenant, cursor, self._reader, self._kept_tables, captures, self._known_tables, memory_limit=self._rows_in_memory
-                )
+                    store, tenant, cursor, self._reader, self._kept_tables, captures, self._known_tables,
+                    memory_limit=self._rows_in_memory, sources=sources,
+                )  # fmt: skip
                 self._sessions.add(session)
                 try:
                     yield session

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from headwater.backend.rerun.culprits.inputs import MOST_RECORDS, group_files, minimize_inputs
 from headwater.backend.rerun.culprits.trials import TaskReads, TrialResult, Trials, Values
 from headwater.graph.culprits.delta_debugging import SearchEndedError, minimize
 from headwater.graph.culprits.record_set import RecordSet
@@ -19,7 +20,6 @@ from headwater.spark_listener.trials.failures import TrialFailure
 _WINDOWS = (128, 16_384)  # records that are tried before the last record: Spark gives batches to Python functions
 _MOST_SHOWN = 100  # records whose values are read
 _MOST_UNREAD = 5  # files of which no record was read, and whose first record is tried
-_MOST = 20_000_000  # records of a search; a trial holds their numbers in memory
 Progress = Callable[[int, int], None]  # number of trials, number of records that are left
 
 
@@ -139,40 +139,16 @@ class _CrashSearch:
     def _search_inputs(self) -> CrashReport:
         """Search all inputs: first each file alone, with the others as they are, and then what is left of all."""
         everything = self._best
-        if len(everything) > _MOST:
+        if len(everything) > MOST_RECORDS:
             return self._report(everything, is_minimal=False, problem=f"the inputs have {len(everything):,} records, too many to search")
-        groups = self._groups(everything)
+        groups = group_files(self._first, everything)
         restrict = [file for files in groups for file in files]
         if self._fails_without(restrict):
             return self._report(RecordSet(()), is_minimal=False, problem=self._independence(restrict))
         if not self._fails(everything, restrict, exact=False):
             return self._report(everything, is_minimal=False, problem="the program did not fail with all records that its tasks had read")
-        left = everything
-        for files in groups:
-            rest = RecordSet(tuple(each for each in left.ranges if each[0] not in files))
-            if self._fails(rest, restrict, exact=False):
-                left = rest
-                continue
-            found = minimize(
-                left.of_files(files),
-                lambda part, rest=rest: bool(part) and self._fails(rest | part, restrict, exact=False),  # type: ignore[misc]  # mypy infers no type of a lambda with a default
-            )
-            left = rest | found.records
-            if not found.is_minimal:
-                return self._report(left, is_minimal=False)
-        return self._minimize(left, restrict, exact=False)
-
-    def _groups(self, everything: RecordSet) -> list[tuple[str, ...]]:
-        """Return the files of the inputs, those of one scan together. Inputs with more records come first."""
-        sizes = {file: sum(end - first for first, end in ranges) for file, ranges in everything.by_file().items()}
-        groups: dict[tuple[str, ...], int] = {}
-        grouped: set[str] = set()
-        for files in [*self._first.scans.values(), *([file] for file in self._first.counts)]:
-            group = tuple(file for file in files if file in sizes and file not in grouped)
-            if group:
-                groups[group] = sum(sizes[file] for file in group)
-                grouped |= set(group)
-        return sorted(groups, key=lambda group: -groups[group])
+        found = minimize_inputs(everything, groups, lambda part: self._fails(part, restrict, exact=False))
+        return self._report(found.records, is_minimal=found.is_minimal)
 
     def _minimize(self, records: RecordSet, restrict: Sequence[str], *, exact: bool) -> CrashReport:
         found = minimize(records, lambda part: self._fails(part, restrict, exact=exact))

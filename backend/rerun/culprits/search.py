@@ -6,17 +6,26 @@ import asyncio
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 from typing import Protocol
 
 from headwater.backend.home.folder import Home
+from headwater.backend.rerun.culprits.blame import BlameReport, find_blamed_records
 from headwater.backend.rerun.culprits.crash import CrashReport, Progress, find_crash_culprit
 from headwater.backend.rerun.culprits.failed_runs import FailedRun
 from headwater.backend.rerun.culprits.trials import Trials
+from headwater.backend.rerun.culprits.wrong_rows import BlameRequest, WrongRows, find_wrong_rows
+from headwater.backend.rerun.replay.checks import file_states
+from headwater.backend.rerun.replay.kinds import Sources
 from headwater.backend.rerun.replay.model import Invocation
 from headwater.backend.rerun.runners import Runners
 from headwater.backend.rerun.runners.this_machine import ThisMachine
-from headwater.errors import UnsupportedError
+from headwater.errors import SourceChangedError, UnsupportedError
+from headwater.graph.records import AssociationStore
+from headwater.graph.stores import GraphStore
+from headwater.graph.trace.questions import Questions
 from headwater.spark_listener.registry import Registry
+from headwater.spark_listener.shadow_paths import ShadowPaths
 
 
 class HomeOfSearch(Protocol):
@@ -24,6 +33,8 @@ class HomeOfSearch(Protocol):
 
     home: Home
     registry: Registry
+    graph: GraphStore
+    records: AssociationStore
 
 
 def trials_folder(home: Home) -> Path:
@@ -45,8 +56,10 @@ def check_runner(home: Home, invocations: Sequence[Invocation]) -> None:
             )
 
 
-async def explain_failure(home: HomeOfSearch, failed: FailedRun, *, seconds: float, progress: Progress = lambda *_: None) -> CrashReport:
-    """Search for the records at which a run failed.
+async def explain_failure(
+    home: HomeOfSearch, failed: FailedRun, *, seconds: float, progress: Progress = lambda *_: None, cancel: Event | None = None
+) -> CrashReport:
+    """Search for the records at which a run failed. `cancel` ends the search early, as the time limit does.
 
     Raises:
         UnsupportedError: the program is not registered, changed since, or cannot run in trials.
@@ -56,7 +69,49 @@ async def explain_failure(home: HomeOfSearch, failed: FailedRun, *, seconds: flo
     check_runner(home.home, [invocation])
 
     def search() -> CrashReport:
-        with Trials(trials_folder(home.home), [invocation], seconds) as trials:
+        with Trials(trials_folder(home.home), [invocation], seconds, cancel) as trials:
             return find_crash_culprit(trials, failed.failure, progress)
 
     return await asyncio.to_thread(search)
+
+
+async def find_wrong_result(home: HomeOfSearch, tenant: str, request: BlameRequest, questions: Questions) -> WrongRows:
+    """Return the wrong rows of an output, and the programs that can run again. Raises as `find_wrong_rows`."""
+    sources = Sources(tenant, home.graph, home.records.sources, questions.trace)
+    wrong = await find_wrong_rows(request, sources, questions, home.records, home.registry)
+    check_runner(home.home, wrong.invocations)
+    return wrong
+
+
+async def blame_records(
+    home: HomeOfSearch,
+    tenant: str,
+    wrong: WrongRows,
+    *,
+    seconds: float,
+    progress: Progress = lambda *_: None,
+    cancel: Event | None = None,
+) -> BlameReport:
+    """Search for the records that make rows wrong. `cancel` ends the search early, as the time limit does.
+
+    Raises:
+        SourceChangedError: a file with one of the records changed during the search.
+        TrialsFailedError: the process of the trials ended by itself, or the programs cannot run in trials.
+    """
+    from headwater.graph.trace.rows_elsewhere import has_row  # imported late, because it loads DuckDB
+
+    files = {file for records in wrong.lineages for file in records.by_file()}
+    before = await asyncio.to_thread(file_states, files, home.records.sources)
+
+    def is_wrong(shadow: Path) -> bool:
+        return has_row(home.records, tenant, wrong.read_as, ShadowPaths(str(shadow)).folder(wrong.read_as.place), wrong.where)
+
+    def search() -> BlameReport:
+        with Trials(trials_folder(home.home), wrong.invocations, seconds, cancel) as trials:
+            return find_blamed_records(trials, is_wrong, wrong.lineages, wrong.restrict, progress)
+
+    report = await asyncio.to_thread(search)
+    after = await asyncio.to_thread(file_states, files, home.records.sources)
+    if changed := sorted(file for file in before if before[file] != after.get(file)):
+        raise SourceChangedError(f"{changed[0]} changed during the search, so its records have other numbers now.", hint="Search again.")
+    return report

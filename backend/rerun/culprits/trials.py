@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import Any, Self
 
@@ -96,12 +97,16 @@ class TrialResult:
 
 
 class Trials:
-    """The process of one search: `with Trials(folder, invocations, seconds) as trials: trials.run(records, restrict)`."""
+    """The process of one search: `with Trials(folder, invocations, seconds) as trials: trials.run(records, restrict)`.
 
-    def __init__(self, folder: Path, invocations: Sequence[Invocation], seconds: float) -> None:
+    `cancel` ends the search early, as the time limit does.
+    """
+
+    def __init__(self, folder: Path, invocations: Sequence[Invocation], seconds: float, cancel: Event | None = None) -> None:
         self._folder = folder
         self._invocations = invocations
         self._deadline = time.monotonic() + seconds
+        self._cancel = cancel or Event()
         self._log = folder / "trials.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._orders: Any = None
@@ -185,7 +190,7 @@ class Trials:
     def _read(self) -> dict[str, Any]:
         while b"\n" not in self._rest:
             left = self._deadline - time.monotonic()
-            if left <= 0:
+            if left <= 0 or self._cancel.is_set():
                 raise SearchEndedError
             if not select.select([self._results], [], [], min(left, _POLL))[0]:
                 continue
