@@ -59,6 +59,7 @@ from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.direct_events import DirectEvents
 from headwater.backend.api.graph_changes import Live
 from headwater.backend.api.guard import Guard
+from headwater.backend.api.permitted_culprits import PermittedCulprits
 from headwater.backend.api.permitted_versions import PermittedVersions
 from headwater.backend.api.permitted_workflows import PermittedWorkflows
 from headwater.backend.api.requests import RequestLog
@@ -82,6 +83,7 @@ from headwater.backend.operate.upkeep.pruning import policy_of
 from headwater.backend.policies import CallersPolicies, Policies
 from headwater.backend.process.metrics import Metrics
 from headwater.backend.questions import QuestionPool, TraceJobs
+from headwater.backend.rerun.culprits.jobs import CulpritSearches
 from headwater.backend.rerun.recapture.jobs import RecaptureJobs
 from headwater.backend.rerun.recapture.shadow_folder import sweep
 from headwater.backend.triggers.callers import StoreOnDemand
@@ -142,10 +144,12 @@ def create_app(
                 metrics.audit_copied.set_function(lambda: copier.behind_seconds)
             app.state.trace_jobs = TraceJobs(settings)
             app.state.triggers = StoreOnDemand(settings)
-            turn = asyncio.Lock()  # replays and recaptures run one after the other
+            turn = asyncio.Lock()  # replays, recaptures and searches for culprits run one after the other
             app.state.replays = workspace.replays(questions.of("replays").trace, turn).settling()
             await asyncio.to_thread(sweep, settings.folder.replays)
-            app.state.recaptures = RecaptureJobs(workspace.recaptures(), turn)
+            app.state.recaptures, app.state.culprits = (
+                RecaptureJobs(workspace.recaptures(), turn), CulpritSearches(workspace, questions.of("replays"), turn)
+            )  # fmt: skip
             app.state.workflow_runs, app.state.versions, app.state.policies = (
                 BackgroundRuns(workspace.workflows), VersionOperations(workspace), Policies(settings, workspace.graph)
             )  # fmt: skip
@@ -160,7 +164,11 @@ def create_app(
                 watch.close()
                 await app.state.trace_jobs.close()
                 await asyncio.gather(
-                    app.state.recaptures.close(), app.state.workflow_runs.close(), app.state.versions.close(), app.state.policies.close()
+                    app.state.recaptures.close(),
+                    app.state.culprits.close(),
+                    app.state.workflow_runs.close(),
+                    app.state.versions.close(),
+                    app.state.policies.close(),
                 )
                 await questions.close()
                 await readers.close()
@@ -299,6 +307,7 @@ def _services_of(request: HTTPConnection, service: Service, who: Principal, *, n
     return Services(
         replays=PermittedReplays(state.replays, service, who),
         recaptures=PermittedRecaptures(state.recaptures, service, who),
+        culprits=PermittedCulprits(state.culprits, service, who),
         trace_jobs=PermittedTraceJobs(state.trace_jobs, service, who),
         registrations=PermittedRegistrations(service.settings.folder),
         triggers=permitted_triggers.triggers_of(state.triggers, service, who),

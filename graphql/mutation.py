@@ -18,6 +18,7 @@ from headwater.graph.access.scopes import ROLES, Scope
 from headwater.graph.trace.answer import Semantics
 from headwater.graphql.administration import KeyWanted, NamedKey, NewKey
 from headwater.graphql.audit import subjects_of
+from headwater.graphql.culprits import CulpritMutation
 from headwater.graphql.describing import DescriptionMutation
 from headwater.graphql.policies import PolicyMutation
 from headwater.graphql.recaptures import Recapture
@@ -37,7 +38,16 @@ _ON_THE_HOME = "Ask a running service, or use: headwater admin keys"
 
 
 @strawberry.type
-class Mutation(ReplayMutation, TriggerMutation, WorkflowMutation, VersionMutation, DescriptionMutation, SavedViewMutation, PolicyMutation):
+class Mutation(
+    ReplayMutation,
+    CulpritMutation,
+    TriggerMutation,
+    WorkflowMutation,
+    VersionMutation,
+    DescriptionMutation,
+    SavedViewMutation,
+    PolicyMutation,
+):
     @mutation(
         "Find which records a dataset was made of: run its registered program again with record capture, beside the real data.",
         scope=Scope.REPLAY,

@@ -22,6 +22,7 @@ from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.views.request import MAX_NAMES, at_most
 from headwater.graphql.admin_query import AdminQuery
 from headwater.graphql.catalog_query import CatalogQuery
+from headwater.graphql.culprits import CulpritQuery
 from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.describing import GlossaryQuery
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, bounded
@@ -50,7 +51,8 @@ _READ = frozenset({"values", "line"})  # parts of a record that need its file
 
 @strawberry.type
 class Query(
-    ReplayQuery, ViewQuery, CatalogQuery, SearchQuery, MapQuery, VersionQuery, TriggerQuery, WorkflowQuery, AdminQuery, GlossaryQuery,
+    ReplayQuery, ViewQuery, CatalogQuery, SearchQuery, MapQuery, VersionQuery, TriggerQuery, WorkflowQuery,
+    CulpritQuery, AdminQuery, GlossaryQuery,
     SavedViewQuery, PolicyQuery,
 ):  # fmt: skip
     @query("The state of the service.", scope=Scope.READ, costly=False, in_namespaces=True)

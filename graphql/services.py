@@ -283,6 +283,77 @@ class RecaptureService(Protocol):
         """Return the datasets for which the caller may start a recapture."""
 
 
+class CulpritView(Protocol):
+    """A record to blame. `row` is 0-based."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def row(self) -> int: ...
+    @property
+    def values(self) -> Mapping[str, Any]: ...
+
+
+class CulpritSearchView(Protocol):
+    """A search for culprits. Times are ISO 8601 in UTC; `state` is a value of `ReplayState`, `kind` is `why` or `blame`."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def subject(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def started_at(self) -> str: ...
+    @property
+    def ended_at(self) -> str | None: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def trials(self) -> int: ...
+    @property
+    def left(self) -> int: ...
+    @property
+    def step(self) -> str | None: ...
+    @property
+    def function(self) -> str | None: ...
+    @property
+    def wrong_rows(self) -> int | None: ...
+    @property
+    def records(self) -> Sequence[CulpritView]: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def is_minimal(self) -> bool: ...
+    @property
+    def problem(self) -> str | None: ...
+    @property
+    def origins(self) -> Sequence[CulpritView]: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+
+
+class CulpritService(Protocol):
+    """Searches for the records behind a failure or a wrong result. The tenant comes from the credential."""
+
+    async def start_why(self, tenant: str, run: str | None, seconds: float) -> str:
+        """Queue a search for the record at which a run failed, and return its id immediately. Without `run`, the last failed run."""
+
+    async def start_blame(self, tenant: str, dataset: str, assertion: str | None, where: str | None, seconds: float) -> str:
+        """Queue a search for the records that make rows of a dataset wrong, and return its id."""
+
+    async def get(self, tenant: str, identifier: str) -> CulpritSearchView | None:
+        """Return a search, or None."""
+
+    async def list(self, tenant: str, first: int) -> Sequence[CulpritSearchView]:
+        """Return the latest searches, newest first."""
+
+    async def cancel(self, tenant: str, identifier: str) -> CulpritSearchView:
+        """Ask a waiting or running search to end."""
+
+
 class VersionService(Protocol):
     """Merges and drops blocks of enrolled datasets of the home. The answers are JSON, as `graphql.version_changes` reads them."""
 
@@ -542,6 +613,7 @@ class Services:
 
     replays: ReplayService | None = None
     recaptures: RecaptureService | None = None
+    culprits: CulpritService | None = None
     trace_jobs: TraceJobService | None = None
     registrations: RegistrationService | None = None
     triggers: TriggerService | None = None

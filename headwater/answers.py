@@ -204,6 +204,41 @@ class Recapture:
 
 
 @dataclass(frozen=True, slots=True)
+class Culprit:
+    """A record to blame. `row` is 0-based in its file."""
+
+    file: str
+    row: int
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CulpritSearch:
+    """A search for the records at which the run `subject` failed (`WHY`), or that make rows of the dataset `subject` wrong (`BLAME`).
+
+    `left` counts the records of the present trial. `count` counts the culprits, and `records` has the first ones. `problem` says why there
+    is none. `is_minimal`: each of them is needed. `origins` are the records of sources behind them. `step` and `function` are the line of
+    the program and the function that failed.
+    """
+
+    id: str
+    kind: str
+    subject: str
+    state: str
+    error: str | None
+    trials: int
+    left: int
+    step: str | None
+    function: str | None
+    records: Sequence[Culprit]
+    count: int
+    is_minimal: bool
+    problem: str | None
+    origins: Sequence[Culprit]
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """The progress of the service: the number of log entries that are not yet in the graph, and of stored captures."""
 
@@ -226,6 +261,14 @@ def replay(answer: Mapping[str, Any]) -> Replay:
 def recapture(answer: Mapping[str, Any]) -> Recapture:
     left = {one["dataset"]: one["reason"] for one in answer["left"]}
     return Recapture(answer["id"], answer["dataset"], answer["state"], answer["error"], answer["outputs"], answer["files"], left)
+
+
+def culprit_search(answer: Mapping[str, Any]) -> CulpritSearch:
+    records, origins = ([Culprit(**one) for one in answer[name]] for name in ("records", "origins"))
+    return CulpritSearch(
+        answer["id"], answer["kind"], answer["subject"], answer["state"], answer["error"], answer["trials"], int(answer["left"]),
+        answer["step"], answer["function"], records, int(answer["count"]), answer["isMinimal"], answer["problem"], origins, answer["notes"],
+    )  # fmt: skip
 
 
 def hops(answer: Any) -> list[Hop]:

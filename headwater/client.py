@@ -24,6 +24,8 @@ from contextlib import suppress
 from typing import Any, Self, TypeVar
 
 from headwater.answers import (
+    Culprit,
+    CulpritSearch,
     Edge,
     Hop,
     Lineage,
@@ -34,6 +36,7 @@ from headwater.answers import (
     Replay,
     Rows,
     Trace,
+    culprit_search,
     hops,
     recapture,
     record,
@@ -61,6 +64,8 @@ from headwater.workflow_requests import (
 __all__ = [
     "AsyncClient",
     "Client",
+    "Culprit",
+    "CulpritSearch",
     "Description",
     "Edge",
     "GlossaryTerm",
@@ -90,7 +95,7 @@ __all__ = [
 
 _PAGE = 200
 _POLL_SECONDS = 1.0
-_Ending = TypeVar("_Ending", Replay, Recapture)
+_Ending = TypeVar("_Ending", Replay, Recapture, CulpritSearch)
 _FINAL = {"COMPLETE", "FAILED"}
 _RUNNING = {"QUEUED", "RUNNING"}
 _CONNECTION = f"{{ nodes {{ {NODE} }} pageInfo {{ hasNextPage endCursor }} }}"
@@ -98,6 +103,10 @@ _RECORD = "dataset file row line grain values"
 _SELECTION_TYPES = "$d: String, $w: String, $r: [RowRef!], $o: String, $k: ReplayKind!, $e: [ReplayEdit!]"
 _SELECTION = "dataset: $d, where: $w, rows: $r, output: $o, kind: $k, edits: $e"
 _DRY_RUN = "kind output starts steps { job script writes seconds } excluded kept edited seconds diskBytes diskFree unknownSizes notes"
+_CULPRITS = (
+    "id kind subject state error trials left step function problem isMinimal count notes"
+    " records { file row values } origins { file row values }"
+)
 _HOP = "job run output inputs operations records grain recaptured tasks"
 
 
@@ -398,6 +407,49 @@ class Client(TriggerRequests, WorkflowRequests, BlockRequests, DescriptionReques
             raise UnavailableError("The service does not know this recapture any more.", hint="It was started anew. Ask again.")
         return recapture(found)
 
+    def why(
+        self, run: str | None = None, *, seconds: float = 300.0, progress: Callable[[CulpritSearch], None] = lambda _: None
+    ) -> CulpritSearch:
+        """Name the input record at which a run failed, and wait for the result. `run` is a run or a job, or None for the last failed run.
+
+        The service runs the registered program again on parts of its input, next to the real data. `progress` is called at each change.
+        """
+        document = "mutation ($r: String, $s: Float!) { startWhy(run: $r, seconds: $s) { id } }"
+        identifier = self.execute(document, r=run, s=seconds)["startWhy"]["id"]
+        return self._until_ended(lambda: self._culprit_search(identifier), progress)
+
+    def blame(
+        self,
+        dataset: str,
+        *,
+        assertion: str | None = None,
+        where: str | None = None,
+        seconds: float = 300.0,
+        progress: Callable[[CulpritSearch], None] = lambda _: None,
+    ) -> CulpritSearch:
+        """Find the smallest set of input records that makes rows of a dataset wrong, and wait for the result.
+
+        Wrong are the rows for which `assertion` is false, or the rows that `where` selects. Give one of the two.
+
+            client.blame("out/report", assertion="max_wind_mph < 250").records
+        """
+        document = (
+            "mutation ($d: String!, $a: String, $w: String, $s: Float!)"
+            " { startBlame(dataset: $d, assertion: $a, where: $w, seconds: $s) { id } }"
+        )
+        identifier = self.execute(document, d=dataset, a=assertion, w=where, s=seconds)["startBlame"]["id"]
+        return self._until_ended(lambda: self._culprit_search(identifier), progress)
+
+    def cancel_culprit_search(self, identifier: str) -> None:
+        """Ask a waiting or running search of `why` or `blame` to end. The smallest set so far stays."""
+        self.execute("mutation ($i: ID!) { cancelCulpritSearch(id: $i) { id } }", i=identifier)
+
+    def _culprit_search(self, identifier: str) -> CulpritSearch:
+        found = self.execute(f"query ($i: ID!) {{ culpritSearch(id: $i) {{ {_CULPRITS} }} }}", i=identifier)["culpritSearch"]
+        if found is None:
+            raise UnavailableError("The service does not know this search any more.", hint="It was started anew. Ask again.")
+        return culprit_search(found)
+
     @staticmethod
     def _until_ended(look: Callable[[], _Ending], progress: Callable[[_Ending], None]) -> _Ending:
         known: _Ending | None = None
@@ -520,6 +572,17 @@ class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests, AsyncBlockRequest
     async def recapture(self, dataset: str, **asked: Any) -> Recapture:
         """Run `Client.recapture` on a thread, on which `progress` is called too."""
         return await asyncio.to_thread(self._client.recapture, dataset, **asked)
+
+    async def why(self, run: str | None = None, **asked: Any) -> CulpritSearch:
+        """Run `Client.why` on a thread, on which `progress` is called too."""
+        return await asyncio.to_thread(self._client.why, run, **asked)
+
+    async def blame(self, dataset: str, **asked: Any) -> CulpritSearch:
+        """Run `Client.blame` on a thread, on which `progress` is called too."""
+        return await asyncio.to_thread(self._client.blame, dataset, **asked)
+
+    async def cancel_culprit_search(self, identifier: str) -> None:
+        await asyncio.to_thread(self._client.cancel_culprit_search, identifier)
 
     def follow_runs(self, job: str | None = None, *, states: Sequence[str] = ()) -> AsyncFollowing[Node]:
         """Follow runs: `async with client.follow_runs() as runs`, then `async for run in runs`."""

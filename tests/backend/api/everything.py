@@ -70,7 +70,7 @@ def _arguments(side: Side) -> dict[str, list[str]]:
     return {
         "glossary": [""], "savedViews": [""], "notificationTargets": [""],
         "policies": [""], "deviations": [""], "checkPolicy": ['text: ""'], "draftPolicy": ['name: "p"'], "carriedTags": [""],
-        "service": [""], "registrations": [""], "replays": [""], "recaptures": [""], "admin": [""], "audit": [""],
+        "service": [""], "registrations": [""], "replays": [""], "recaptures": [""], "culpritSearches": [""], "admin": [""], "audit": [""],
         "auditVerification": [""], "triggers": [""], "workflows": [""], "workflow": ['name: "a"'], "trigger": ['name: "a"'],
         "testTrigger": ['name: "a", since: "2026-01-01T00:00:00Z"'], "replayDryRun": [f'dataset: {data}, where: "true"'],
         "tags": ["first: 100"], "types": ["first: 100"], "actors": ["first: 100"], "data": ["first: 100"],
@@ -87,7 +87,7 @@ def _arguments(side: Side) -> dict[str, list[str]]:
         "quality": [f"node: {data}", f"node: {column}"],
         "rows": [f"dataset: {data}"],
         "trace": [f'dataset: {data}, rows: [{{file: "x", row: 0}}]', f'dataset: {data}, where: "true"'],
-        "traceJob": [f'id: "{empty}"'], "replay": [f'id: "{empty}"'], "recapture": [f'id: "{empty}"'],
+        "traceJob": [f'id: "{empty}"'], "replay": [f'id: "{empty}"'], "recapture": [f'id: "{empty}"'], "culpritSearch": [f'id: "{empty}"'],
         "view": [f"view: {view}" for view in views],
         "viewLink": [f"view: {view}, src: {data}, dst: {data}" for view in views]
         + [

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.backend.rerun.recapture import jobs as module
+from headwater.backend.rerun import queued_jobs as module
 from headwater.backend.rerun.recapture.jobs import RecaptureJob, RecaptureJobs
 from headwater.backend.rerun.recapture.service import Plan, Recaptured
 from headwater.errors import InvalidQueryError, UnavailableError, UnsupportedError

@@ -41,6 +41,11 @@ export type ConsumptionMode =
   | 'OLD'
   | 'UNKNOWN';
 
+/** WHY: the records at which a run failed. BLAME: the records that make rows of a dataset wrong. */
+export type CulpritSearchKind =
+  | 'BLAME'
+  | 'WHY';
+
 /** What became of a request. */
 export type Decision =
   | 'ALLOWED'
@@ -543,6 +548,25 @@ export type RecapturesQueryVariables = Exact<{ [key: string]: never; }>;
 
 
 export type RecapturesQuery = { recaptures: Array<{ id: string, dataset: string, state: ReplayState, startedAt: string, error: string | null }> };
+
+export type CulpritSearchesQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type CulpritSearchesQuery = { culpritSearches: Array<{ id: string, kind: CulpritSearchKind, subject: string, state: ReplayState, error: string | null, trials: number, left: number, step: string | null, function: string | null, problem: string | null, isMinimal: boolean, count: number, notes: Array<string>, records: Array<{ file: string, row: number, values: unknown }>, origins: Array<{ file: string, row: number, values: unknown }> }> };
+
+export type StartWhyMutationVariables = Exact<{
+  run: string;
+}>;
+
+
+export type StartWhyMutation = { startWhy: { id: string } };
+
+export type CancelCulpritSearchMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type CancelCulpritSearchMutation = { cancelCulpritSearch: { id: string } };
 
 export type StartRecaptureMutationVariables = Exact<{
   dataset: string;
@@ -1921,6 +1945,49 @@ export const RecapturesDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<RecapturesQuery, RecapturesQueryVariables>;
+export const CulpritSearchesDocument = new TypedDocumentString(`
+    query CulpritSearches {
+  culpritSearches(first: 20) {
+    id
+    kind
+    subject
+    state
+    error
+    trials
+    left
+    step
+    function
+    problem
+    isMinimal
+    count
+    records {
+      file
+      row
+      values
+    }
+    origins {
+      file
+      row
+      values
+    }
+    notes
+  }
+}
+    `) as unknown as TypedDocumentString<CulpritSearchesQuery, CulpritSearchesQueryVariables>;
+export const StartWhyDocument = new TypedDocumentString(`
+    mutation StartWhy($run: String!) {
+  startWhy(run: $run) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<StartWhyMutation, StartWhyMutationVariables>;
+export const CancelCulpritSearchDocument = new TypedDocumentString(`
+    mutation CancelCulpritSearch($id: ID!) {
+  cancelCulpritSearch(id: $id) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<CancelCulpritSearchMutation, CancelCulpritSearchMutationVariables>;
 export const StartRecaptureDocument = new TypedDocumentString(`
     mutation StartRecapture($dataset: String!) {
   startRecapture(dataset: $dataset) {

@@ -20,6 +20,7 @@ import { LedgerLines } from '../RunCard/RunCard';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { Table } from '../Table/Table';
 import { Timeline } from '../Timeline/Timeline';
+import { WhyPanel } from '../WhyPanel/WhyPanel';
 import own from './RunPage.module.css';
 import { spansOf } from './spans';
 
@@ -78,6 +79,11 @@ function Details({ node, edges }: { node: Run; edges: RunQuery['lineage']['edges
           )}
           {error.cut && <p>The producer stated more. This is the beginning.</p>}
         </Note>
+      )}
+      {hasFailed(run) && (
+        <section className={styles.section} aria-label="Why the run failed">
+          <WhyPanel run={node.id} />
+        </section>
       )}
       <section className={styles.section} aria-labelledby="flows">
         <h2 id="flows">Reads and writes</h2>
