@@ -1,6 +1,7 @@
 """Finds the node that a user's text names. All commands, the schema and traces use the same rules.
 
-A text is an id, a name, a path or URI, the name of a table, or the end of a name or address from a `/` on. Paths are as Hadoop writes
+A text is an id, a name, a path or URI, the name of a table, the short name of a job (`report › out`), or the end of a name or address from
+a `/` on. Paths are as Hadoop writes
 them, with nothing escaped (headwater/paths.py), and relative ones begin in the working folder. A partition or a file stands for its
 dataset, because the graph has no smaller nodes with flows.
 """
@@ -15,6 +16,7 @@ from urllib.parse import unquote
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
+from headwater.graph.model.ids import JOB_MARK, short_job_name
 from headwater.graph.stores.paging import encode_cursor, fold
 from headwater.graph.stores.protocol import Page
 from headwater.paths import Place, dataset_root, is_folder_store, looks_like_file, name_of_path, path_of_dataset, split_root
@@ -76,6 +78,8 @@ async def _known_as(graph: Searched, tenant: str, text: str, kinds: Sequence[Nod
         for look in (partial(_called, graph, tenant, name), partial(_ending, graph, tenant, name)):
             if named := await _first(kinds, look):
                 return named
+    if NodeKind.JOB in kinds and JOB_MARK in text:
+        return await _shown_as(graph, tenant, text)
     return await _by_address(graph, tenant, text) if NodeKind.DATASET in kinds else []
 
 
@@ -140,6 +144,20 @@ async def _ending(graph: Searched, tenant: str, name: str, kind: NodeKind) -> li
     if found:
         return found
     raise InvalidQueryError(f"More than {_MOST_PAGES * _PAGE:,} names contain /{name}.", hint="Give the whole name, or the id.")
+
+
+async def _shown_as(graph: Searched, tenant: str, text: str) -> list[Node]:
+    """Return the jobs with a short name, as commands print it: the application and the output, without the operation."""
+    application, _, _ = text.rpartition(JOB_MARK)
+    found: list[Node] = []
+    cursor: str | None = None
+    for _ in range(_MOST_PAGES):
+        page = await graph.search(tenant, application, kinds=[NodeKind.JOB], first=_PAGE, after=cursor)
+        found += [node for node in page.nodes if short_job_name(node.name) == text]
+        cursor = page.cursor
+        if cursor is None or len(found) > MOST_NAMED:
+            return found[: MOST_NAMED + 1]
+    return found
 
 
 async def _by_address(graph: Searched, tenant: str, text: str) -> list[Node]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from headwater.graph.model import parse_id
+from headwater.graph.model.ids import short_job_name as job_of
 
-_SPARK_JOB = re.compile(r"(.+)\.(?:execute|save_as)_[a-z_]+\.([^.]+)")
+__all__ = ["dataset_of", "job_of", "shown_name"]
 
 
 def shown_name(kind: str, name: str, identifier: str = "") -> str:
@@ -18,12 +18,6 @@ def shown_name(kind: str, name: str, identifier: str = "") -> str:
         _, dataset, column = parse_id(identifier)[1]
         return f"{dataset_of(dataset)} {column}"
     return dataset_of(name) if kind.lower() in ("dataset", "partition") else name
-
-
-def job_of(name: str) -> str:
-    """Return a readable name of a job. The name that OpenLineage gives Spark's jobs loses the name of the operation."""
-    found = _SPARK_JOB.fullmatch(name)
-    return f"{found[1]} › {found[2]}" if found else name
 
 
 def dataset_of(name: str) -> str:

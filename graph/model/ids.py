@@ -21,6 +21,8 @@ from headwater.errors import InvalidInputError, InvalidQueryError
 from headwater.graph.model.elements import NodeKind
 
 OWN_ROWS = "rows that the program made itself"
+JOB_MARK = " › "  # between the application and the output in the short name of a job
+_SPARK_JOB = re.compile(r"(.+)\.(?:execute|save_as)_[a-z_]+\.([^.]+)")
 # An event names each of its columns many times, and so does the next event of the run.
 _REMEMBERED = 1 << 15
 _SAFE = "/._-~=+,@"
@@ -98,6 +100,12 @@ def dataset_name(identifier: str) -> str:
     if parts[0] == "local":
         return OWN_ROWS
     return parts[-1] if parts[0] == "file" else identifier
+
+
+def short_job_name(name: str) -> str:
+    """Return a readable name of a job. The name that OpenLineage gives Spark's jobs loses the name of the operation."""
+    found = _SPARK_JOB.fullmatch(name)
+    return f"{found[1]}{JOB_MARK}{found[2]}" if found else name
 
 
 @lru_cache(_REMEMBERED)

@@ -11,6 +11,7 @@ import pytest
 
 from headwater.errors import NotFoundError
 from headwater.graph.model import GraphBatch, Node, NodeKind, Stamp, node_id
+from headwater.graph.model.ids import short_job_name
 from headwater.graph.names import nodes_named
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.stores.sqlite import SqliteStore
@@ -110,3 +111,16 @@ async def test_what_nothing_is_called_is_nothing(tmp_path: Path) -> None:
             assert await nodes_named(graph, "t", text, [DATASET]) == [], text
         with pytest.raises(NotFoundError):
             await _traced(graph, tmp_path, "s3://lake/disc 50%25")
+
+
+async def test_a_job_has_the_short_name_that_commands_print(tmp_path: Path) -> None:
+    job = "report.execute_insert_into_hadoop_fs_relation_command.out_report"
+    names = [("a", job), ("a", "report.save_as_table.other"), ("a", "report"), ("b", "daily › report")]
+    async with graph_with(tmp_path) as graph:
+        nodes = [Node(node_id(NodeKind.JOB, *name), NodeKind.JOB, name[1], {}) for name in names]
+        await graph.apply("t", [GraphBatch(Stamp("2026-01-02T00:00:00Z", "k"), nodes)])
+        for text, expected in ((job, job), (short_job_name(job), job), ("daily › report", "daily › report")):
+            assert [node.name for node in await nodes_named(graph, "t", text, (NodeKind.RUN, NodeKind.JOB))] == [expected]
+        assert short_job_name(job) == "report › out_report"
+        assert await nodes_named(graph, "t", "report › nothing", (NodeKind.JOB,)) == []
+        assert await nodes_named(graph, "t", "report › out_report", (NodeKind.DATASET,)) == []
