@@ -20,6 +20,7 @@
                                   took); values (of references); lookup (in kept tables, in memory or by DuckDB)
     limits                        estimate (size of a walk)
     two versions compared         version_diff/: answer (question and answer), sides (the data of a version), compare, engine
+    files at another place        rows_elsewhere (whether the output of a trial has a row)
     on Spark                      on_spark/: walk (the same steps over tables of Spark), connection (their statements), errors
     rows that no run wrote        recompute/: boundary_rows (groups computed again), spec (their SQL), group_keys, relation (joins below),
                                   whole_scan (all records of a scan); group_keeper and large_groups (groups that are kept
