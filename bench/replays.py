@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +26,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from bench.data.dialect import for_spark
 from bench.data.text import text
@@ -103,7 +105,8 @@ def words(turns: Turns, size: float, kinds: Sequence[str], rounds: int) -> None:
     place = f"file:{folder}"
     turns.plain(lambda spark: _words(spark, folder))
     if "selective" in kinds:
-        for word, target in ((_rare_word(folder), 0.003), (_frequent_word(folder), 1.0)):
+        counts = _counts(folder)
+        for word, target in ((_rare_word(counts), 0.003), (_frequent_word(counts), 1.0)):
             kept = _lines_with(folder, word)
             ratio = _compare(turns, folder, rounds, {"keep": kept, "restrict": [place]})
             print(f"selective {size:g} GB, {word!r} in {sum(map(len, kept.values()))} lines: {ratio} (target {target:g})", flush=True)
@@ -137,30 +140,36 @@ def _words(spark: SparkSession, folder: Path) -> DataFrame:
     return spark.read.text(str(folder)).select(f.explode(f.split("value", " ")).alias("word")).groupBy("word").count()
 
 
-def _counts(folder: Path) -> Counter[bytes]:
+def _counts(folder: Path) -> dict[str, int]:
     """Return the frequencies of words in the middle file."""
     files = sorted(folder.iterdir())
-    return Counter(files[len(files) // 2].read_bytes().split())
+    words = pc.list_flatten(pc.utf8_split_whitespace(pa.array([files[len(files) // 2].read_text()], pa.large_string())))
+    counts = pc.value_counts(words)
+    return dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
 
 
-def _rare_word(folder: Path) -> str:
-    counts = _counts(folder)
-    return min(counts, key=lambda each: (counts[each], each)).decode()
+def _rare_word(counts: Mapping[str, int]) -> str:
+    return min(counts, key=lambda each: (counts[each], each))
 
 
-def _frequent_word(folder: Path) -> str:
-    counts = _counts(folder)
-    return max(counts, key=lambda each: counts[each] if counts[each] < counts.total() / 100 else 0).decode()
+def _frequent_word(counts: Mapping[str, int]) -> str:
+    total = sum(counts.values())
+    return max(counts, key=lambda each: counts[each] if counts[each] < total / 100 else 0)
 
 
 def _lines_with(folder: Path, word: str) -> dict[str, list[int]]:
     """Return the numbers of the lines that have a word, by file."""
-    wanted = word.encode()
+    pattern = re.compile(rb"(?<!\S)" + word.encode() + rb"(?!\S)")
     kept = {}
     for file in sorted(folder.iterdir()):
-        with file.open("rb") as lines:
-            if found := [number for number, line in enumerate(lines) if wanted in line.split()]:
-                kept[f"file:{file}"] = found
+        content, found, line, at = file.read_bytes(), [], 0, 0
+        for match in pattern.finditer(content):
+            line += content.count(b"\n", at, match.start())
+            at = match.start()
+            if found[-1:] != [line]:
+                found.append(line)
+        if found:
+            kept[f"file:{file}"] = found
     return kept
 
 

@@ -45,7 +45,8 @@ class ReplayOrder:
     Only the records in `keep` are read from files at the places in `restrict`. `edits` maps a file to new values by row (as text) and
     column. Spark casts a value from its text; None is NULL. Files are named as in answers: `file:/a/b`, `s3://b/k`. `script_sha256` is the
     hash of the only script that may run. `captures`: capture is on, and delivers nothing. `partials` is a folder of partial results of
-    aggregates over the datasets at the places `changed`. If it is empty, none are stored or used. `watch` is a folder for notes on the
+    aggregates over the datasets at the places `changed`. If it is empty, none are stored or used. `marks` is a folder for places of lines
+    in text files, so that the next replay does not count the lines before them again. `watch` is a folder for notes on the
     records that each task read, and, if the order `shows` them, for the values of kept records. An entry of `keep` may also be a
     range: its first row, and the row after its last.
     """
@@ -59,6 +60,7 @@ class ReplayOrder:
     restrict: Sequence[str] = ()
     edits: Mapping[str, Mapping[str, Mapping[str, str | None]]] = field(default_factory=dict)
     partials: str = ""
+    marks: str = ""
     changed: Sequence[str] = ()
     watch: str = ""
     shows: bool = False
@@ -77,6 +79,7 @@ class ReplayOrder:
                 replay=raw["replay"], shadow=raw["shadow"], exclude=raw["exclude"], script_sha256=raw["script_sha256"], captures=captures,
                 keep=raw.get("keep", {}), restrict=tuple(raw.get("restrict", ())), edits=raw.get("edits", {}),
                 partials=raw.get("partials", {}).get("folder", ""), changed=tuple(raw.get("partials", {}).get("changed", ())),
+                marks=raw.get("marks", ""),
             )  # fmt: skip
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(f"{path} is not a replay order: {error!r}.", hint="Start replays with `headwater replay`.") from error
@@ -103,7 +106,8 @@ class ReplayOrder:
         partials = {"folder": self.partials, "changed": list(self.changed)} if self.partials else {}
         edits = {file: dict(rows) for file, rows in self.edits.items()}
         watch = {"watch": self.watch, "shows": self.shows} if self.watch else {}
-        return {"keep": keep, "restrict": list(self.restrict), "edits": edits, "partials": partials, **watch}
+        marks = {"marks": self.marks} if self.marks else {}
+        return {"keep": keep, "restrict": list(self.restrict), "edits": edits, "partials": partials, **marks, **watch}
 
     def note_met(self, file: str) -> None:
         """Note that records of a file were excluded. The replay runner checks that this happened for all files in the order."""

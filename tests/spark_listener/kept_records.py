@@ -49,31 +49,34 @@ def _check(kind: str, name: str, found: Sequence[str], expected: Iterable[object
 
 
 def _check_lines(spark: SparkSession, folder: Path) -> None:
-    """Compare lines of a text that end with LF, CR or both, and of which many are empty."""
+    """Compare lines of a text that end with LF, CR or both, and of which many are empty. Later reads use marks that earlier ones kept."""
     random = Random(7)
     (target := folder / "lines").mkdir()
+    (marks := folder / "marks").mkdir()
     for number, last in enumerate(("\n", "\r", "")):
-        lines = ["", "", *(f"{i}{'x' * random.choice((0, 9, 300))}" if i % 3 else "" for i in range(8000)), "end"]
-        ends = [*(random.choice(("\n", "\r\n", "\r", "\n")) for _ in lines[1:]), last]
-        file = target / f"part-{number}.txt"
-        file.write_bytes("".join(map("".join, zip(lines, ends, strict=True))).encode())
-        lines = file.read_bytes().decode().replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
-        for kept in (
-            [0],
-            [1],
-            [0, 1, len(lines) - 1],
-            sorted(random.sample(range(len(lines)), 5)),
-            sorted(random.sample(range(len(lines)), 300)),
-        ):
-            order = ReplayOrder(
-                replay="r",
-                shadow=str(folder / "shadow"),
-                script_sha256="",
-                exclude={},
-                keep={f"file:{file}": kept},
-                restrict=[f"file:{target}"],
-            )
-            _check("lines", f"{number} {kept[:5]}", _read(spark, "text", target, order), [lines[row] for row in kept])
+        for length in (3000, 2000):  # the second text replaces the first: marks of the first do not hold
+            _check_text(spark, target / f"part-{number}.txt", _text(random, length, last), random, marks)
+    if len(found := [mark for mark in marks.iterdir() if mark.stat().st_size > 32]) != 3:
+        sys.stdout.write(f"{len(found)} files have marks instead of 3\n")
+
+
+def _text(random: Random, length: int, last: str) -> str:
+    lines = ["", "", *(f"{i}{'x' * random.choice((0, 9, 300, length))}" if i % 3 else "" for i in range(8000)), "end"]
+    ends = [*(random.choice(("\n", "\r\n", "\r", "\n")) for _ in lines[1:]), last]
+    return "".join(map("".join, zip(lines, ends, strict=True)))
+
+
+def _check_text(spark: SparkSession, file: Path, text: str, random: Random, marks: Path) -> None:
+    file.write_bytes(text.encode())
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+    some = [sorted(random.sample(range(len(lines)), count)) for count in (1, 5, 300, 5)]
+    for kept in ([0], [1], [len(lines) // 2], [0, 1, len(lines) - 1], *some):
+        keep = {f"file:{file}": kept}
+        order = ReplayOrder(
+            replay="r", shadow=str(marks.parent / "shadow"), script_sha256="", exclude={}, keep=keep, restrict=[f"file:{file.parent}"],
+            marks=str(marks),
+        )  # fmt: skip
+        _check("lines", f"{file.name} {kept[:5]}", _read(spark, "text", file.parent, order), [lines[row] for row in kept])
 
 
 def main(folder: Path) -> None:

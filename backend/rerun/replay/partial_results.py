@@ -2,7 +2,8 @@
 
 A program of a refresh computes an aggregate over a changed dataset file by file. The program stores the groups of each file below
 `replays/partials`, and aggregates the groups of all files. The next refresh computes only the groups of new or changed files. The
-programs write the folder (`jvm/replay/PartialStore`). This module limits its size and reports the used parts.
+programs write the folder (`jvm/replay/PartialStore`). This module limits its size and reports the used parts. Selective replays keep
+places of lines of text files there, too (`jvm/source/LineMarks`).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from headwater.backend.rerun.replay.invocations import check
 from headwater.backend.rerun.replay.model import Invocation, Replay, ReplayState, Step
+from headwater.backend.rerun.replay.partial_results import partial_results_folder
 from headwater.backend.rerun.runners import Launch, ProgramRunner, Runners, StopReason, ThisMachine
 from headwater.errors import HeadwaterError
 from headwater.spark_listener.replay import VARIABLE, ReplayOrder
@@ -54,6 +55,9 @@ def run_steps(
     """
     folder.mkdir(parents=True, exist_ok=True)
     stop = _stop_reason(replay, folder)
+    marks = partial_results_folder(folder.parent, replay.tenant) / "lines"
+    if replay.keep:
+        marks.mkdir(parents=True, exist_ok=True)
     for number, step in enumerate(replay.steps, start=1):
         check(step.invocation)
         pause(step, replay.steps[number - 2] if number > 1 else None, stop)
@@ -62,7 +66,7 @@ def run_steps(
         ReplayOrder(
             replay=replay.id, shadow=replay.shadow, exclude=replay.exclude, script_sha256=step.invocation.script_sha256,
             keep=replay.keep, restrict=replay.restrict, edits=replay.edits, partials=replay.partials, changed=replay.changed_places,
-            captures=replay.captures,
+            captures=replay.captures, marks=str(marks) if replay.keep else "",
         ).save(order)  # fmt: skip
         step.state = ReplayState.RUNNING
         changed(replay)

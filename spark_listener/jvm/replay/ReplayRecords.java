@@ -18,13 +18,14 @@ final class ReplayRecords {
     private final Set<String> restricted = new HashSet<>(); // places of datasets of which only records in `kept` are read
     final Map<String, Map<Long, Map<String, String>>> edits = new HashMap<>(); // file -> Map: row (Long) -> Map: column -> value as text, or null
     final String partials; // folder of partial results, or null
+    final String marks; // folder of the marks of lines in text, or null
     final String watch; // folder of the notes of each task on the records that it read, or null
     final boolean shows; // whether the values of kept records are written into that folder
     final List<String> changed = new ArrayList<>(); // places of the datasets that partial results are for
 
     /**
      * `text`: {"exclude": {file: [row]}, "keep": {file: [row]}, "restrict": [place], "edits": {file: {row: {column:
-     * text}}}, "partials": {"folder", "changed"}, "watch": folder, "shows": boolean}. A row may also be a range: [first row, row after the last].
+     * text}}}, "partials": {"folder", "changed"}, "marks": folder, "watch": folder, "shows": boolean}. A row may also be a range: [first row, row after the last].
      */
     ReplayRecords(String text) throws IOException {
         JsonNode root = new ObjectMapper().readTree(text);
@@ -33,6 +34,7 @@ final class ReplayRecords {
         for (JsonNode place : root.path("restrict")) {
             restricted.add(place.textValue());
         }
+        marks = root.path("marks").textValue();
         watch = root.path("watch").textValue();
         shows = watch != null && root.path("shows").booleanValue();
         partials = root.path("partials").path("folder").textValue();

@@ -303,9 +303,9 @@ public final class ReplayRule extends Rule<LogicalPlan> implements RecordChange 
         return !format.countsWholeFiles() && !relation.fileFormat().supportBatch(relation.sparkSession(), relation.schema());
     }
 
-    private static LogicalPlan selected(LogicalRelation scan, HadoopFsRelation relation, Map<String, long[]> rows, boolean keeps) {
+    private LogicalPlan selected(LogicalRelation scan, HadoopFsRelation relation, Map<String, long[]> rows, boolean keeps) {
         FileIndex files = keeps ? new ChosenFiles(relation.location(), rows.keySet()) : relation.location();
-        SelectedFormat format = new SelectedFormat(relation.fileFormat(), rows, keeps);
+        SelectedFormat format = new SelectedFormat(relation.fileFormat(), rows, keeps, records.marks);
         return Nodes.scan(scan, Nodes.relation(relation, files, relation.partitionSchema(), relation.dataSchema(), format), scan.output());
     }
 

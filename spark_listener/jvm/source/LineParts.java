@@ -1,18 +1,19 @@
 package headwater.source;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 
 /**
  * Finds lines of a file by their numbers. It counts the ends of lines, eight bytes at a time, and decodes nothing: a
- * fraction of the work of a reader of lines. Lines end as for Hadoop: with LF, CR, or both.
+ * fraction of the work of a reader of lines. The search begins at the last mark before a line, and adds marks. Lines end as for
+ * Hadoop: with LF, CR, or both.
  */
 final class LineParts {
     /**
@@ -32,6 +33,7 @@ final class LineParts {
 
     private final long[] numbers;
     private final long gap;
+    private final LineMarks marks;
     private final List<Part> parts = new ArrayList<>();
     private int at; // place of the next number to find
     private long line; // number of the line at `offset`
@@ -42,31 +44,52 @@ final class LineParts {
     private long first;
     private long last;
 
-    private LineParts(long[] numbers, long gap) {
+    private LineParts(long[] numbers, long gap, LineMarks marks) {
         this.numbers = numbers;
         this.gap = gap;
+        this.marks = marks;
     }
 
-    static List<Part> of(PartitionedFile file, long[] numbers, Configuration conf) throws IOException {
-        LineParts found = new LineParts(numbers, Math.max(GAP, file.fileSize() / MOST));
-        try (InputStream bytes = file.toPath().getFileSystem(conf).open(file.toPath(), BUFFER)) {
+    static List<Part> of(PartitionedFile file, long[] numbers, Configuration conf, LineMarks marks) throws IOException {
+        LineParts found = new LineParts(numbers, Math.max(GAP, file.fileSize() / MOST), marks);
+        try (FSDataInputStream bytes = file.toPath().getFileSystem(conf).open(file.toPath(), BUFFER)) {
             found.read(bytes);
         }
+        marks.save();
         return found.parts;
     }
 
-    private void read(InputStream bytes) throws IOException {
+    private void read(FSDataInputStream bytes) throws IOException {
         byte[] buffer = new byte[BUFFER];
         note();
-        for (int size = bytes.read(buffer); size >= 0 && at < numbers.length; size = bytes.read(buffer)) {
+        while (at < numbers.length) {
+            skip(bytes);
+            int size = bytes.read(buffer);
+            if (size < 0) {
+                break;
+            }
             for (int i = 0; i < size && at < numbers.length; i += BLOCK) {
                 readBlock(buffer, i, Math.min(size, i + BLOCK));
+            }
+            if (at < numbers.length && !afterCr) {
+                marks.add(offset, line);
             }
         }
         if (afterCr) {
             end(); // the line after it is empty and no record
         }
         close();
+    }
+
+    /** Go to the last mark before the next number. */
+    private void skip(FSDataInputStream bytes) throws IOException {
+        long[] mark = marks.before(numbers[at]);
+        if (mark != null && mark[0] > offset) {
+            bytes.seek(mark[0]);
+            offset = mark[0];
+            line = mark[1];
+            afterCr = false; // a mark is never behind a CR
+        }
     }
 
     private void readBlock(byte[] buffer, int begin, int end) {

@@ -25,9 +25,12 @@ import scala.collection.immutable.Seq;
 public final class SelectedFormat extends WrappedFormat {
     private final HashMap<String, long[]> rows; // path of a file -> numbers of its records, ascending
     private final boolean keeps; // only these records are read; else all but these
+    private final String marks;
 
-    public SelectedFormat(FileFormat original, java.util.Map<String, long[]> rows, boolean keeps) {
+    /** `marks` is a folder for the marks of lines, or null. */
+    public SelectedFormat(FileFormat original, java.util.Map<String, long[]> rows, boolean keeps, String marks) {
         super(original);
+        this.marks = marks;
         this.rows = new HashMap<>(rows);
         this.keeps = keeps;
     }
@@ -39,7 +42,7 @@ public final class SelectedFormat extends WrappedFormat {
         // a filter in the reader would leave out records that count
         Function1<PartitionedFile, Iterator<InternalRow>> counted =
             filters.isEmpty() ? all : original.buildReaderWithPartitionValues(session, data, partition, required, Scala.empty(), options, conf);
-        return new SelectedReader(all, counted, rows, keeps, hasLines(options, conf) ? new SerializableConfiguration(conf) : null);
+        return new SelectedReader(all, counted, rows, keeps, hasLines(options, conf) ? new SerializableConfiguration(conf) : null, marks);
     }
 
     /** Whether every line is a record. */

@@ -21,15 +21,17 @@ final class SelectedReader extends scala.runtime.AbstractFunction1<PartitionedFi
     private final HashMap<String, long[]> rows;
     private final boolean keeps;
     private final SerializableConfiguration lines; // null: a line is not a record, or all are read
+    private final String marks; // folder of the marks of lines, or null
 
     SelectedReader(
         Function1<PartitionedFile, Iterator<InternalRow>> all, Function1<PartitionedFile, Iterator<InternalRow>> counted, HashMap<String, long[]> rows,
-        boolean keeps, SerializableConfiguration lines) {
+        boolean keeps, SerializableConfiguration lines, String marks) {
         this.all = all;
         this.counted = counted;
         this.rows = rows;
         this.keeps = keeps;
         this.lines = lines;
+        this.marks = marks;
     }
 
     public Iterator<InternalRow> apply(PartitionedFile file) {
@@ -44,7 +46,7 @@ final class SelectedReader extends scala.runtime.AbstractFunction1<PartitionedFi
             return new Kept(counted.apply(file), numbers, 0L, 0);
         }
         try {
-            return new Parts(file, numbers, LineParts.of(file, numbers, lines.value()));
+            return new Parts(file, numbers, LineParts.of(file, numbers, lines.value(), LineMarks.of(file, marks)));
         } catch (IOException fault) {
             throw new UncheckedIOException("The lines of " + file.toPath() + " cannot be counted", fault);
         }
