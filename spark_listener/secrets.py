@@ -83,7 +83,7 @@ _SCHEMES: tuple[Rule, ...] = (
 _SUSPECT_NAME = re.compile(r"[@?&;]|AKIA|ASIA|gh[pousr]_|github_pat|glpat|xox|eyJ|hw_|dapi|AIza|k_live|-----BEGIN")
 # In small letters. Every secret's name contains one of them, or "key". A longer word is found by its beginning.
 _SUSPECT_WORDS = (
-    "@", "&", ";", " -p", '"-p', "crypt", "hmac", "jwt", "pass", "pwd", "secret", "token", "credential", "authorization", "cookie", "sas",
+    "@", "&", ";", "crypt", "hmac", "jwt", "pass", "pwd", "secret", "token", "credential", "authorization", "cookie", "sas",
     "sig", "x-amz", "connection", "bearer", "basic", "identified", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat",
     "glpat", "xox", "eyj", "hw_", "dapi", "aiza", "k_live", "-----begin",
 )  # fmt: skip
@@ -91,7 +91,9 @@ _SUSPECT_WORDS = (
 _SUSPECT_TEXT = re.compile("|".join(map(re.escape, _SUSPECT_WORDS)))
 # Only keys that open something: columns have names like `o_orderkey`.
 _SUSPECT_KEY = re.compile("(?:api|access|account|private|encryption|signing)[-_.]?key")
-SUSPECT = "|".join([*(re.escape(word).replace(r"\-", "-") for word in _SUSPECT_WORDS), _SUSPECT_KEY.pattern])
+# The option -p where an argument may begin: after a space, a quote, or the escape of one in JSON.
+_SUSPECT_OPTION = re.compile(r"(?:[\s\"']|\\[nrtfbv]|\\u[0-9a-f]{4}|\\x[0-9a-f]{2})-p")
+SUSPECT = "|".join([*(re.escape(word).replace(r"\-", "-") for word in _SUSPECT_WORDS), _SUSPECT_KEY.pattern, _SUSPECT_OPTION.pattern])
 """A pattern that finds something in just those texts in lower case which may hold a secret: for engines that look for all at once."""
 # Letters that a case-insensitive pattern equates with ASCII letters, although their lower case differs.
 _ALIKE = str.maketrans({"\u017f": "s", "\u212a": "k", "\u0130": "i", "\u0131": "i"})
@@ -151,7 +153,7 @@ def is_secret_name(name: str, *, of_text: bool = True) -> bool:
 def is_suspect(text: str) -> bool:
     """Return whether a text may contain a secret. This quick test excludes most texts."""
     lower = _lower(text)
-    return lower.startswith("-p") or _SUSPECT_TEXT.search(lower) is not None or _has_key(lower)
+    return lower.startswith("-p") or _SUSPECT_TEXT.search(lower) is not None or _has_key_or_option(lower)
 
 
 def may_hold_secret(document: str) -> bool:
@@ -160,15 +162,16 @@ def may_hold_secret(document: str) -> bool:
     In a long text, a search for each word takes a third of the time of the pattern.
     """
     lower = _lower(document)
-    return any(word in lower for word in _SUSPECT_WORDS) or _has_key(lower)
+    return any(word in lower for word in _SUSPECT_WORDS) or _has_key_or_option(lower)
 
 
 def _lower(text: str) -> str:
     return text.lower() if text.isascii() else text.translate(_ALIKE).lower()
 
 
-def _has_key(lower: str) -> bool:
-    return "key" in lower and _SUSPECT_KEY.search(lower) is not None
+def _has_key_or_option(lower: str) -> bool:
+    has_key = "key" in lower and _SUSPECT_KEY.search(lower) is not None
+    return has_key or ("-p" in lower and _SUSPECT_OPTION.search(lower) is not None)
 
 
 def secret_name_in(text: str) -> int | None:

@@ -220,6 +220,16 @@ def test_no_rule_matches_a_text_that_is_not_suspect(text: str) -> None:
         assert secrets._without_containers(secrets._applied(secrets.without_userinfo(text), rules)) == text
 
 
+@pytest.mark.parametrize("before", ["", " ", "\t", "\n", "'", '"', "\u00a0"])
+def test_a_password_after_an_option_is_found_wherever_an_argument_may_begin(before: str) -> None:
+    command = f"mysql{before}-pQ9xKw7vTr" if before else "-pQ9xKw7vTr"
+    assert "Q9xKw7vTr" not in redact_text(command)
+    for only_ascii in (True, False):
+        document = json.dumps({"command": command}, ensure_ascii=only_ascii)
+        assert may_hold_secret(document)
+        assert redaction.may_hold_secret(document)
+
+
 def test_columns_that_are_called_keys_make_no_text_suspect() -> None:
     assert not is_suspect("Filter (isnotnull(p_partkey#11L) AND (ps_partkey#2L = p_partkey#11L))")
     assert is_suspect("option ApiKey = x")
