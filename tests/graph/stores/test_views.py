@@ -52,7 +52,9 @@ async def test_times_lists_and_columns_are_the_same_in_every_store(store: GraphS
     changed = await difference(store, tenant, ViewRequest(focus=(job("report"),)), before=stamp(2).time, after=stamp(6).time)
     assert [node.id for node in changed.nodes_added] == [dataset("mail")]
     assert [node.id for node in changed.nodes_removed] == [dataset("out")]  # a later run wrote mail alone
-    causes = await impact(store, tenant, [dataset("out")], direction=Direction.UPSTREAM)
+    current = await impact(store, tenant, [dataset("out")], direction=Direction.UPSTREAM)
+    assert (current.total, len(current.former)) == (0, 7)
+    causes = await impact(store, tenant, [dataset("out")], direction=Direction.UPSTREAM, former=True)
     rows = {row.node.id: (row.distance, row.last_run) async for row in causes.rows()}
     assert rows[job("report")] == (1, "run:r5")
     assert (causes.total, rows[dataset("weather")][0]) == (7, 4)
