@@ -87,7 +87,7 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
         # Later events of a run often repeat an input without its facets. The known facts then stay.
         properties[f"input:{dataset}"], ranks[f"input:{dataset}"] = about, int(bool(about))
         state_quality(statement, run, dataset, mapping(stated.get("facets")), mapping(stated.get("inputFacets")), part=part_of(stated))
-    ranks |= _state_replay(statement, replay, run, properties)
+    ranks |= _state_replay(statement, replay, job, run, properties)
     if properties.get("state") == "COMPLETE" and _ends_bare(event):
         properties[BARE_END] = True
     if statement.unnamed:
@@ -99,16 +99,29 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
         _state_version(statement, output, f"$.outputs[{index}]", run_id, written_at, ranks)
 
 
-def _state_replay(statement: Statement, replay: Mapping[str, Any], run: str, properties: dict[str, Any]) -> dict[str, int]:
-    """State which runs a committed replay replaces, and what it read through outputs that were not committed. Returns ranks."""
+def _state_replay(statement: Statement, replay: Mapping[str, Any], job: str, run: str, properties: dict[str, Any]) -> dict[str, int]:
+    """State which runs a committed replay replaces, and what it read through outputs that were not committed. Returns ranks.
+
+    In place of a dataset that was not committed, the replay read or wrote its own data. The job still reads or writes the dataset.
+    """
+    for dataset in _datasets(replay.get("alsoReads")):
+        statement.link(dataset, job, EdgeKind.READS)
+    for dataset in _datasets(replay.get("alsoWrites")):
+        statement.link(job, dataset, EdgeKind.WRITES)
     for original in replay.get("replaces") or ():
         if text(original):
             statement.link(node_id(NodeKind.RUN, run_key(original)), run, EdgeKind.REPLAYS)
     ranks = {}
-    for dataset in replay.get("through") or ():
-        if (text(dataset) or "").startswith(f"{NodeKind.DATASET}:") and f"input:{dataset}" not in properties:
+    for dataset in _datasets(replay.get("through")):
+        if f"input:{dataset}" not in properties:
             properties[f"input:{dataset}"], ranks[f"input:{dataset}"] = {}, 0
     return ranks
+
+
+def _datasets(stated: Any) -> list[str]:
+    """Return the ids of datasets in a list that an event states."""
+    listed = stated if isinstance(stated, list) else []
+    return [identifier for identifier in listed if (text(identifier) or "").startswith(f"{NodeKind.DATASET}:")]
 
 
 def _unnamed(dataset: str, count: int) -> dict[str, Any]:

@@ -189,7 +189,8 @@ class LineageDelivery:
         outputs = event.get("outputs") or ()
         if outside := [output["name"] for output in outputs if not self._names.is_shadow(str(output["name"]))]:
             raise InvalidEventError(f"The replay wrote {outside[0]}, which is outside of its shadow.", field="$.outputs")
-        inputs = [one for one in event.get("inputs") or () if self._names.real(_root(one)) not in self._lineage.uncommitted]
+        read = event.get("inputs") or ()
+        inputs = [one for one in read if self._names.real(_root(one)) not in self._lineage.uncommitted]
         kept = [output for output in outputs if self._names.real(_root(output)) in self._folders]
         body: dict[str, Any] = map_texts({**event, "inputs": inputs, "outputs": kept}, self._names.real)
         run = run_key(str(event["run"]["runId"]))
@@ -205,9 +206,14 @@ class LineageDelivery:
             **_facet(body), "replay": self._replay.id, "kind": self._replay.kind, "committedAt": self._lineage.at,
             "replaces": sorted({parse_id(version)[1][2] for version in replaced if version}),
             "through": self._lineage.through.get(run, []) if body["outputs"] else [],
+            "alsoReads": self._datasets_of(one for one in read if one not in inputs),
+            "alsoWrites": self._datasets_of(one for one in outputs if one not in kept) if kept else [],
             "excluded": sum(map(len, self._replay.exclude.values())), "edited": sum(map(len, self._replay.edits.values())),
         }  # fmt: skip
         return body
+
+    def _datasets_of(self, stated: Iterable[Mapping[str, Any]]) -> list[str]:
+        return sorted({node_id(NodeKind.DATASET, str(one["namespace"]), self._names.real(_root(one))) for one in stated})
 
     def _capture(self, item: Item, folder: SpoolFolder) -> dict[str, Any]:
         body = dict(with_files(item, folder))

@@ -13,6 +13,7 @@ from openlineage.client.serde import Serde
 from headwater.backend.projection import event_stamp, project_event
 from headwater.errors import InvalidEventError
 from headwater.graph.model import EdgeKind
+from headwater.graph.views.former_flows import find_former_flows
 from tests.backend.projection.events import JOB_ID, RUN, RUN_ID, dataset, graph_of, run_event
 
 PARENT = {
@@ -183,3 +184,20 @@ async def test_a_committed_replay_replaces_a_version_and_is_not_the_last_run_of_
             "writtenAt": "2026-01-02T00:00:00.000000Z", "undoneAt": "2026-01-03T00:00:00.000000Z", "replaces": old, "block": "base",
         }  # fmt: skip
         assert ("dataset:file:/raw", JOB_ID) not in await graph.arcs(EdgeKind.READS)
+
+
+async def test_a_job_keeps_the_flows_for_which_its_committed_replay_had_data_of_its_own(tmp_path: Path) -> None:
+    clean, report, other = ({"namespace": "file", "name": name} for name in ("/clean", "/report", "/other"))
+    facets = {"headwater_replay": {"replaces": [RUN], "alsoReads": ["dataset:file:/clean", 7], "alsoWrites": ["dataset:file:/other"]}}
+    again = run_event(
+        run="0198c0de-0000-7000-8000-0000000000ff",
+        second=9,
+        facets=facets,
+        inputs=[{"namespace": "file", "name": "/raw"}],
+        outputs=[report],
+    )
+    first = run_event(inputs=[clean, {"namespace": "file", "name": "/raw"}], outputs=[report, other])
+    async with graph_of(tmp_path, first, again) as graph:
+        assert await find_former_flows(graph.store, graph.tenant, [JOB_ID]) == set()
+        run = await graph.node("run:0198c0de-0000-7000-8000-0000000000ff")
+        assert [name for name in run.properties if name.startswith("input:")] == ["input:dataset:file:/raw"]

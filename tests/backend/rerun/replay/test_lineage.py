@@ -13,6 +13,7 @@ from headwater.backend.rerun.replay.lineage import FILE, CommitLineage, LineageS
 from headwater.backend.rerun.replay.model import Commit, Replay, ReplayState
 from headwater.backend.rerun.replay.output_places import OutputPlaces
 from headwater.errors import UnavailableError
+from headwater.graph.model import NodeKind, node_id
 from headwater.graph.records import ReplacedData
 from headwater.graph.records.roots import ANYWHERE
 from headwater.spark_listener.spool import Item, SpoolFolder
@@ -151,7 +152,9 @@ def test_the_committed_output_has_its_real_name_and_the_output_between_has_one_o
     end = replayed.log.of(REPORT)
     assert [output["name"] for output in end["outputs"]] == [str(place)]
     assert end["inputs"] == []
-    assert end["run"]["facets"]["headwater_replay"]["through"] == ["dataset:file:/raw"]
+    facet = end["run"]["facets"]["headwater_replay"]
+    assert facet["through"] == ["dataset:file:/raw"]
+    assert facet["alsoReads"] == [node_id(NodeKind.DATASET, "file", str(replayed.places["clean"]))]  # the job still reads it
     assert replayed.log.of(CLEAN)["outputs"] == []
     values = dict(replayed.replaced.places())
     assert values == {between: replayed.at("clean"), str(place): made.folders[0].old}
