@@ -162,7 +162,8 @@ def _lines_with(folder: Path, word: str) -> dict[str, list[int]]:
     pattern = re.compile(rb"(?<!\S)" + word.encode() + rb"(?!\S)")
     kept = {}
     for file in sorted(folder.iterdir()):
-        content, found, line, at = file.read_bytes(), [], 0, 0
+        content, line, at = file.read_bytes(), 0, 0
+        found: list[int] = []
         for match in pattern.finditer(content):
             line += content.count(b"\n", at, match.start())
             at = match.start()

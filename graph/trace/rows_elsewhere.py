@@ -45,7 +45,7 @@ def negate(store: AssociationStore, tenant: str, predicate: str) -> str:
         InvalidQueryError: the predicate is not allowed.
     """
     with get_tracer(store).session(tenant) as session:
-        return f"NOT {check_predicate(session.database, predicate)}"
+        return f"NOT ({check_predicate(session.database, predicate)})"
 
 
 def has_row(store: AssociationStore, tenant: str, read_as: ReadAs, folder: Path, predicate: str) -> bool:

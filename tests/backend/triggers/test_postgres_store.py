@@ -78,7 +78,7 @@ async def test_saved_views_are_shared_by_replicas(address: Address) -> None:
     try:
         ann, bob = (CallersViews(lambda _: database, Holder(name, name, sees_all=True, is_admin=False), lambda _: None) for name in "ab")
         first = await ann.save("t", "report", "/?a", shared=True)
-        again = await ann.save("t", "report", "/?b", shared=True)
+        again = await ann.save("t", "report", "/?b", shared=True, replace=True)
         assert (first["id"], again["location"]) == (again["id"], "/?b")
         await bob.save("t", "report", "/?c", shared=False)
         assert [(view["location"], view["mine"]) for view in await bob.list("t")] == [("/?c", True), ("/?b", False)]
