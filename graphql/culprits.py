@@ -21,7 +21,7 @@ from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.replays import ReplayState
 from headwater.graphql.root_fields import mutation, query
 from headwater.graphql.row_numbers import RowNumber
-from headwater.graphql.services import CulpritSearchView, CulpritService, CulpritView, available
+from headwater.graphql.services import CulpritSearchView, CulpritService, RecordView, available
 from headwater.graphql.types import Info
 
 _SECONDS = 300.0
@@ -41,7 +41,7 @@ class Culprit:
     values: JSON
 
     @classmethod
-    def list_of(cls, views: Sequence[CulpritView]) -> list[Culprit]:
+    def list_of(cls, views: Sequence[RecordView]) -> list[Culprit]:
         return [cls(file=view.file, row=RowNumber(view.row), values=JSON(dict(view.values))) for view in views]
 
 

@@ -11,7 +11,7 @@ import itertools
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +89,9 @@ class _Writer:
 
         async def work() -> None:
             nonlocal number
-            take: Callable[[], list[Any]] = lambda: list(itertools.islice(left, _PORTION))  # noqa: E731
             while True:
                 async with lock:
-                    portion = await asyncio.to_thread(take)
+                    portion = await asyncio.to_thread(lambda: list(itertools.islice(left, _PORTION)))
                 if not portion:
                     return
                 await self._driver.execute_query(statement, rows=portion, tenant=self._tenant)

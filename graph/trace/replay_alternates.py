@@ -55,11 +55,10 @@ async def report_missed_alternates(
                 continue
             if not await asyncio.to_thread(_is_current, session, capture, output):
                 continue
-            sink, replay = capture.manifest.sink, alternate.name.rpartition(ALTERNATE)[2]
-            assert sink is not None  # noqa: S101  # it has an output
+            name, replay = parse_id(output)[1][1], alternate.name.rpartition(ALTERNATE)[2]
             reason = (
-                f"the replay {replay} made {sink.dataset.name} from its own version of it, {alternate.name}, so which of its records "
-                f"went there is not known; trace {sink.dataset.name} with --to {dataset.name}, or trace the sources of the replay"
+                f"the replay {replay} made {name} from its own version of it, {alternate.name}, so which of its records "
+                f"went there is not known; trace {name} with --to {dataset.name}, or trace the sources of the replay"
             )
             session.report(dataset.name, reason, "missing")
 

@@ -32,8 +32,13 @@ def minimize_inputs(everything: RecordSet, groups: Sequence[Sequence[str]], fail
         if fails(rest):
             left = rest
             continue
-        found = minimize(left.of_files(files), lambda part, rest=rest: bool(part) and fails(rest | part))  # type: ignore[misc]  # mypy infers no type of a lambda with a default
+        found = minimize(left.of_files(files), _fails_beside(rest, fails))
         left = rest | found.records
         if not found.is_minimal:
             return Minimum(left, is_minimal=False, tests=found.tests)
     return minimize(left, fails)
+
+
+def _fails_beside(rest: RecordSet, fails: Test) -> Test:
+    """Return a test of records together with `rest`, which does not fail alone."""
+    return lambda part: bool(part) and fails(rest | part)
