@@ -1,8 +1,8 @@
 """Delta debugging (Zeller's ddmin): a 1-minimal set of records that still fails a test.
 
-A set is 1-minimal if it fails, and no longer fails without any one of its records. Most failures need one record, so a bisection comes
-first. The search never asks the same question twice. If the test ends the search, the smallest failing set so far is the answer, and the
-answer says that it is not minimal.
+A set is 1-minimal if it fails, and no longer fails without any one of its records. Most failures need few records, so a bisection for
+each of them comes first. The search never asks the same question twice. If the test ends the search, the smallest failing set so far is
+the answer, and the answer says that it is not minimal.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from headwater.graph.culprits.record_set import RecordSet
 
 Test = Callable[[RecordSet], bool]  # whether the failure still appears with these records only
+_FEW = 16
 
 
 class SearchEndedError(Exception):
@@ -46,9 +47,10 @@ class _Search:
         self.tests = 0
 
     def run(self) -> None:
-        if self._still_fails(RecordSet(())) or self._bisect():
+        if self._still_fails(RecordSet(())):
             return
-        parts = 2
+        self._collect_needed()
+        parts = len(self.records) if len(self.records) <= _FEW else 2  # few records are likely to be minimal
         while len(self.records) >= 2:
             size = len(self.records)
             parts = min(parts, size)
@@ -61,17 +63,22 @@ class _Search:
             else:
                 parts = min(2 * parts, size)
 
-    def _bisect(self) -> bool:
-        """Search for a single record that fails alone: half of ddmin's tests. The half that is not tested is only assumed to fail."""
-        left = self.records
-        while len(left) >= 2:
-            half = len(left) // 2
-            first = left.slice(0, half)
-            left = first if self._still_fails(first) else left.slice(half, len(left))
-        if len(left) != 1 or not (left == self.records or self._still_fails(left)):
-            return False
-        self.records = left
-        return True
+    def _collect_needed(self) -> None:
+        """Search for a small failing set, one record after the other: each is the last one of the shortest failing prefix.
+
+        A set of k records of n takes about k · log2(n) tests. If more records never hide the failure, the set is minimal.
+        """
+        needed, left = RecordSet(()), self.records
+        while len(left) and not (needed.ranges and self._still_fails(needed)):
+            shortest, longest = 0, len(left)  # prefixes: `needed` with the first one does not fail, and with the second one it does
+            while longest - shortest > 1:
+                middle = (shortest + longest) // 2
+                if self._still_fails(needed | left.slice(0, middle)):
+                    longest = middle
+                else:
+                    shortest = middle
+            needed, left = needed | left.slice(shortest, longest), left.slice(0, shortest)
+        self.records = needed
 
     def _reduce_to_part(self, parts: int) -> bool:
         for part in self.records.split(parts):

@@ -5,7 +5,11 @@ through the logarithms of the earlier values, and the test asks how likely a val
 line first, by the generalised ESD test. If the earlier values are not normal, the value must lie outside of all of them, and far from
 their median.
 
-The chance of a false report is limited for the run as a whole, however many metrics it has (Holm's method).
+Values of siblings, like the tasks of a stage, have no order. The generalised ESD test finds the outliers among their logarithms. If the
+others are not normal, the distance from the median decides.
+
+The chance of a false report is limited for the run as a whole, however many metrics it has (Holm's method for runs, Bonferroni's for
+siblings).
 """
 
 from __future__ import annotations
@@ -25,20 +29,25 @@ _MOST_REMOVED = 0.2  # of the earlier values
 _NORMAL = 4.6  # the Jarque-Bera statistic that 10 % of large normal samples exceed
 _FAR = 8.0  # median absolute deviations (scaled): beyond this, a value is far from earlier ones that are not normal
 _LEAST_CHANGE = 0.1  # relative: smaller differences from the prediction are not reported, however unlikely
+_LEAST_SCALE = math.log(1.05)  # siblings that are almost all equal count as 5 % apart
+_EVEN = 1e-12  # a smaller standard deviation is that of equal values
 _MAD_SCALE = 1.4826  # makes the median absolute deviation of normal values their standard deviation
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A metric whose value is unlikely. `expected` is the prediction from `runs` earlier values, `chance` the p-value of the test."""
+    """A metric whose value is unlikely. `expected` is the prediction from `compared` other values, which lie between `low` and `high`.
+
+    `chance` is the p-value of the test, or None if the other values are not normal, and their median decided.
+    """
 
     metric: str
     value: float
     expected: float
     low: float
     high: float
-    chance: float
-    runs: int
+    chance: float | None
+    compared: int
 
     @property
     def ratio(self) -> float:
@@ -53,15 +62,83 @@ def find_suspects(history: Mapping[str, Sequence[float]], present: Mapping[str, 
         if len(history.get(metric, ())) >= LEAST_RUNS and value >= 0 and min(history[metric]) >= 0
     ]
     found: list[Suspect] = []
-    for number, suspect in enumerate(sorted(tested, key=lambda each: (each.chance, each.metric))):
-        if suspect.chance > error_rate / (len(tested) - number):
+    for number, (chance, suspect) in enumerate(sorted(tested, key=lambda each: (each[0], each[1].metric))):
+        if chance > error_rate / (len(tested) - number):
             break
         if abs(suspect.value - suspect.expected) > _LEAST_CHANGE * max(suspect.value, suspect.expected):
             found.append(suspect)
     return found
 
 
-def _test(metric: str, earlier: Values, value: float) -> Suspect:
+@dataclass(frozen=True, slots=True)
+class Outlier:
+    """A value that is unlikely among its siblings: its place, and the median and the range of the others. `chance`: see `Suspect`."""
+
+    place: int
+    value: float
+    expected: float
+    low: float
+    high: float
+    chance: float | None
+
+
+def find_outliers(values: Sequence[float], error_rate: float = _ERROR_RATE) -> list[Outlier]:
+    """Return the outliers among values without an order, the farthest first. Negative values are not tested."""
+    given = np.asarray(values, dtype=np.float64)
+    if len(given) < LEAST_RUNS or given.min() < 0:
+        return []
+    logs = np.log1p(given)
+    kept, chances = _find_distant(logs, error_rate)
+    if kept.all():
+        return []
+    if _jarque_bera(logs[kept] - logs[kept].mean()) <= _NORMAL:
+        return _outliers(given, kept, chances)
+    middle = float(np.median(logs))
+    distance = np.abs(logs - middle)
+    kept = distance <= _FAR * max(_MAD_SCALE * float(np.median(distance)), _LEAST_SCALE)
+    return _outliers(given, kept, {}) if (~kept).sum() <= _MOST_REMOVED * len(given) else []
+
+
+def _outliers(values: Values, kept: npt.NDArray[np.bool_], chances: Mapping[int, float]) -> list[Outlier]:
+    others = values[kept]
+    middle, low, high = float(np.median(others)), float(others.min()), float(others.max())
+    found = [Outlier(place, float(values[place]), middle, low, high, chances.get(place)) for place in np.flatnonzero(~kept).tolist()]
+    return sorted(found, key=lambda each: (-abs(math.log1p(each.value) - math.log1p(middle)), each.place))
+
+
+def _find_distant(values: Values, error_rate: float) -> tuple[npt.NDArray[np.bool_], dict[int, float]]:
+    """Mark the values that are no outliers by the generalised ESD test, and return the p-values of the others by their places."""
+    kept = np.ones(len(values), dtype=np.bool_)
+    removed: list[tuple[int, float]] = []
+    outliers = 0
+    for count in range(1, int(len(values) * _MOST_REMOVED) + 1):
+        rest = values[kept]
+        deviation = float(rest.std(ddof=1))
+        if deviation < _EVEN:
+            break
+        distances = np.where(kept, np.abs(values - rest.mean()), -1.0)
+        place = int(np.argmax(distances))
+        size = len(values) - count + 1
+        chance = _distance_chance(float(distances[place]) / deviation, size)
+        removed.append((place, chance))
+        kept[place] = False
+        if chance <= error_rate:
+            outliers = count
+    result = np.ones(len(values), dtype=np.bool_)
+    result[[place for place, _ in removed[:outliers]]] = False
+    return result, dict(removed[:outliers])
+
+
+def _distance_chance(distance: float, count: int) -> float:
+    """Return the chance that the farthest of `count` normal values is at least this many standard deviations from their mean."""
+    left = (count - 1) ** 2 - count * distance**2
+    if left <= 0:
+        return 0.0
+    return min(1.0, count * _t_chance(distance * math.sqrt(count * (count - 2) / left), count - 2))
+
+
+def _test(metric: str, earlier: Values, value: float) -> tuple[float, Suspect]:
+    """Return the chance of a value, and what would be reported about it."""
     logs, target = np.log1p(earlier), math.log1p(value)
     kept = _remove_outliers(logs)
     times, line = np.flatnonzero(kept).astype(np.float64), logs[kept]
@@ -73,9 +150,8 @@ def _test(metric: str, earlier: Values, value: float) -> Suspect:
     else:
         chance = _rank_chance(line, target)
         predicted = float(np.median(line))
-    return Suspect(
-        metric, value, math.expm1(predicted), float(earlier[kept].min()), float(earlier[kept].max()), chance, len(earlier)
-    )  # fmt: skip
+    low, high = float(earlier[kept].min()), float(earlier[kept].max())
+    return chance, Suspect(metric, value, math.expm1(predicted), low, high, chance if is_normal else None, len(earlier))
 
 
 def _fit(times: Values, values: Values) -> Values:
@@ -103,34 +179,12 @@ def _remove_outliers(values: Values) -> npt.NDArray[np.bool_]:
     half = len(values) // 2
     slope = (float(np.median(values[-half:])) - float(np.median(values[:half]))) / max(len(values) - half, 1)
     residuals = values - slope * times
-    kept, removed, most = np.ones(len(values), dtype=np.bool_), list[int](), int(len(values) * _MOST_REMOVED)
-    outliers = 0
-    for count in range(1, most + 1):
-        rest = residuals[kept]
-        deviation = float(rest.std(ddof=1))
-        if deviation < 1e-12:
-            break
-        distance = np.where(kept, np.abs(residuals - rest.mean()), -1.0)
-        place = int(np.argmax(distance))
-        removed.append(place)
-        kept[place] = False
-        if float(distance[place]) / deviation > _critical_distance(len(values) - count + 1):
-            outliers = count
-    result = np.ones(len(values), dtype=np.bool_)
-    result[removed[:outliers]] = False
-    return result
-
-
-def _critical_distance(count: int) -> float:
-    """Return the largest distance from the mean, in standard deviations, that the ESD test accepts among `count` values."""
-    freedom = count - 2
-    quantile = _t_quantile(_CLEANING_RATE / (2 * count), freedom)
-    return (count - 1) * quantile / math.sqrt((freedom + quantile**2) * count)
+    return _find_distant(residuals, _CLEANING_RATE)[0]
 
 
 def _jarque_bera(residuals: Values) -> float:
     deviation = float(residuals.std())
-    if deviation < 1e-12:
+    if deviation < _EVEN:
         return math.inf
     scaled = residuals / deviation
     return len(residuals) / 6 * (float((scaled**3).mean()) ** 2 + (float((scaled**4).mean()) - 3) ** 2 / 4)
@@ -160,12 +214,3 @@ def _t_chance(value: float, freedom: int) -> float:
             total += term
         inside = sine * total
     return max(0.0, 1 - inside)
-
-
-def _t_quantile(tail: float, freedom: int) -> float:
-    """Return the value that Student's t exceeds with the chance `tail`."""
-    low, high = 0.0, 1e6
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _t_chance(middle, freedom) / 2 > tail else (low, middle)
-    return high
