@@ -1,8 +1,9 @@
 """Finds the input records that make rows of an output wrong, by trials outside of the user's job.
 
-The search begins with the lineage of one wrong row: first the records that suffice for it (its witness), then all records that had a part
-in it. If the result is still wrong with these records only, delta debugging narrows them. If it is not, the lineage lacks a record, and all
-inputs are searched. The answer rests on trials alone: lineage decides where the search begins, never what it finds.
+The search begins with the lineage of one wrong row: first the record of a large group on which its value depends most, then the records
+that suffice for it (its witness), then all records that had a part in it. If the result is still wrong with these records only, delta
+debugging narrows them. If it is not, the lineage lacks a record, and all inputs are searched. The answer rests on trials alone: lineage
+decides where the search begins, never what it finds.
 """
 
 from __future__ import annotations
@@ -67,19 +68,19 @@ class _BlameSearch:
                 if records and self._fails(records, restrict):
                     return self._report(minimize(records, lambda part: self._fails(part, restrict)))
             if any(lineages):
-                self._notes.append("the records of the lineage alone do not make the result wrong, so all inputs were searched")
+                self._notes.append("the records of the lineage alone make no such row, so all inputs were searched")
             return self._search_inputs()
         except SearchEndedError:
             if self._best:
                 return self._report(Minimum(self._best, is_minimal=False, tests=0))
-            return self._without_records("the time limit ended the search before a trial gave the wrong result")
+            return self._without_records("the time limit ended the search before a trial made such a row")
 
     def _search_inputs(self) -> BlameReport:
         first = self._run(RecordSet(()), ())
         if first.failure is not None:
             return self._without_records(f"the program failed when it ran again: {first.failure.kind}: {first.failure.message}")
         if not self._is_wrong(first.shadow):
-            return self._without_records("the result was right when the program ran again with the records that are there now")
+            return self._without_records("no such row was there when the program ran again with the records that are there now")
         self._trials.forget(first)
         self._notes += [f"{place}; its records cannot be chosen" for place in dict.fromkeys(first.unwatched)]
         everything = first.records_read()
@@ -88,7 +89,7 @@ class _BlameSearch:
         groups = group_files(first, everything)
         files = [file for group in groups for file in group]
         if not files or not self._fails(everything, files):
-            return self._without_records("the result is not wrong with the records that a trial can choose")
+            return self._without_records("no such row is there with the records that a trial can choose")
         return self._report(minimize_inputs(everything, groups, lambda part: self._fails(part, files)))
 
     def _fails(self, records: RecordSet, restrict: Sequence[str]) -> bool:
@@ -109,6 +110,6 @@ class _BlameSearch:
 
     def _report(self, found: Minimum) -> BlameReport:
         if not found.records:
-            return self._without_records("the result is also wrong without any record of the inputs that were chosen")
+            return self._without_records("such a row is also there without any record of the inputs that were chosen")
         values = self._last.values if self._last is not None and self._best == found.records else {}
         return BlameReport(found.records, found.is_minimal, self._trials.number, None, values, self._notes)

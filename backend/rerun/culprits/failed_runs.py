@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from headwater.backend.rerun.replay.invocations import check, register_command
 from headwater.backend.rerun.replay.model import Invocation
 from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
+from headwater.graph.ledger import SET_ASIDE
 from headwater.graph.model import Node, NodeKind, bare_name, node_id, parse_id
 from headwater.graph.names import nodes_named
 from headwater.graph.standard_facts import failure_of
@@ -68,6 +70,16 @@ async def find_failed_run(graph: GraphStore, tenant: str, registry: Registry, na
     stated = failure_of(application.properties) or failure_of(run.properties)
     text = "\n".join(each.text for each in (stated.message, stated.stack_trace) if each) if stated else ""
     return FailedRun(run, application, namespace, job_name, failure_of_text(text) if text else None)
+
+
+async def find_set_aside(graph: GraphStore, tenant: str, name: str) -> tuple[Node, Mapping[str, Any]] | None:
+    """Return a run that set records aside, with its facet: the run with an id, or the last run of a job. None if it set none aside."""
+    found = await nodes_named(graph, tenant, name, (NodeKind.RUN, NodeKind.JOB))
+    if len(found) != 1:
+        return None
+    runs = found if found[0].kind is NodeKind.RUN else (await graph.latest(tenant, found[0].id, NodeKind.RUN, first=1)).nodes
+    facet = runs[0].properties.get(SET_ASIDE) if runs else None
+    return (runs[0], facet) if isinstance(facet, Mapping) else None
 
 
 async def _named(graph: GraphStore, tenant: str, name: str) -> Node:

@@ -148,8 +148,10 @@ class Trials:
         self._invocations = invocations
         self.number = 0
 
-    def run(self, records: RecordSet, restrict: Sequence[str], *, shows: bool = False) -> TrialResult:
+    def run(self, records: RecordSet, restrict: Sequence[str], *, files: Sequence[str] = (), shows: bool = False) -> TrialResult:
         """Run the programs on `records` of the files in `restrict`, and on all records of other files.
+
+        With `files`, they run on all records of these files, and on no others of `restrict`.
 
         Without any record, tasks still run on the files in `restrict`, because a function may fail before it gets a record. The output
         stays until `forget`. With `shows`, the result has the values of the records.
@@ -163,12 +165,12 @@ class Trials:
         steps = [
             {
                 "script": one.script, "arguments": list(one.argv[1:]), "script_sha256": one.script_sha256,
-                "working_directory": one.working_directory, "environment": dict(one.environment),
+                "working_directory": one.working_directory, "environment": dict(one.environment), "modules": one.modules,
             }
             for one in self._invocations
         ]  # fmt: skip
-        keep = records.by_file() or {file: [] for file in restrict}
-        order = {"shadow": str(shadow), "keep": keep, "restrict": list(restrict), "steps": steps, "shows": shows}
+        keep = records.by_file() or {file: [] for file in restrict if not files}
+        order = {"shadow": str(shadow), "keep": keep, "files": list(files), "restrict": list(restrict), "steps": steps, "shows": shows}
         try:
             self._orders.write(json.dumps(order) + "\n")
             self._orders.flush()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from headwater.backend.rerun.replay.kinds.kind import place_of
 from headwater.backend.rerun.replay.model import Replay
 from headwater.errors import SourceChangedError, UnsupportedError
-from headwater.graph.records import DataRoots
+from headwater.graph.records import DataRoots, FileBlock
 from headwater.graph.storage.addresses import is_remote
 from headwater.spark_listener.replay import met_file
 
@@ -33,7 +33,7 @@ def check_unchanged(replay: Replay, sources: DataRoots) -> None:
     found = file_states(replay.states, sources)
     for file, then in replay.states.items():
         if (now := found.get(file)) != then:
-            reason = "is gone" if now is None else f"had {then[0]} bytes, modified at {then[1]} ms; it has {now[0]}, at {now[1]}"
+            reason = "is gone" if now is None else f"had {FileBlock(file, *then)}; it has {FileBlock(file, *now)}"
             raise SourceChangedError(f"{file} has changed since records of it were chosen: it {reason}.", hint="Start the replay again.")
 
 

@@ -131,6 +131,15 @@ def _expire(folder: Path, places: OutputPlaces) -> None:
             _save(made, folder)
 
 
+def end_retention(folder: Path) -> None:
+    """Let the old data of a committed replay expire now, so that the next `expire` removes it. An undo is then impossible."""
+    with _locked(folder.parent):
+        made = load_commit(folder)
+        if made is not None:
+            made.kept_until = datetime.now(UTC).isoformat(timespec="seconds")
+            _save(made, folder)
+
+
 def keeps_old_data(folder: Path) -> bool:
     """Whether the folder of a replay describes old data that an undo would need."""
     made = load_commit(folder)

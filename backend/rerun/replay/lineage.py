@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,8 @@ class Lineage(BaseModel):
     """The lineage of one commit.
 
     `replaced` maps outputs to the versions that the commit replaced. `through` maps runs to the datasets that they read through outputs
-    that were not committed. `first` maps outputs to the capture that wrote them first.
+    that were not committed. `first` maps outputs to the capture that wrote them first. `ranks` has the later runs that wrote an output,
+    each with its number among them: it adds to the data of the runs before it, so its block comes a millisecond later.
     """
 
     state: LineageState = LineageState.WAITING
@@ -82,6 +83,7 @@ class Lineage(BaseModel):
     replaced: dict[str, str] = {}
     through: dict[str, list[str]] = {}
     first: dict[str, str] = {}
+    ranks: dict[str, dict[str, int]] = {}
     writers: list[WritingRun] = []
     refused: list[str] = []
 
@@ -198,7 +200,8 @@ class LineageDelivery:
         for output in body["outputs"]:
             dataset = node_id(NodeKind.DATASET, str(output["namespace"]), _root(output))
             output.setdefault("facets", {})[_BLOCK] = {
-                **_facet(body), "mode": "base", **({"writtenAt": self._lineage.at} if is_end else {}),
+                **_facet(body), "mode": "delta" if self._rank(dataset, run) else "base",
+                **({"writtenAt": self._written_at(dataset, run)} if is_end else {}),
                 "replaces": self._lineage.replaced.get(dataset), "replay": self._replay.id,
             }  # fmt: skip
         replaced = [self._lineage.replaced.get(node_id(NodeKind.DATASET, str(one["namespace"]), _root(one))) for one in body["outputs"]]
@@ -236,12 +239,22 @@ class LineageDelivery:
         if committed is None:
             renamed["sink"]["uncommitted"] = True
             return renamed
+        written_at = self._written_at(committed.dataset, run_key(str(body["run"]["runId"])))
         is_first = self._lineage.first.get(committed.dataset) == body["capture"]
         renamed["replay"] |= {"started": body["started"], "ended": body["ended"]}
         renamed["sink"] |= {"block": "base", "mode": "overwrite"} if is_first else {"block": "delta", "mode": "append"}
-        renamed["sink"] |= {"replaces": self._lineage.replaced.get(committed.dataset), "writtenAt": self._lineage.at}
-        renamed["ended"] = self._lineage.at
+        renamed["sink"] |= {"replaces": self._lineage.replaced.get(committed.dataset), "writtenAt": written_at}
+        renamed["ended"] = written_at
         return renamed
+
+    def _rank(self, dataset: str, run: str) -> int:
+        return self._lineage.ranks.get(dataset, {}).get(run, 0)
+
+    def _written_at(self, dataset: str, run: str) -> str:
+        rank = self._rank(dataset, run)
+        if not rank:
+            return self._lineage.at
+        return _instant((datetime.fromisoformat(self._lineage.at) + timedelta(milliseconds=rank)).isoformat())
 
     def _changes(self, sources: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the excluded and edited records of the files that a capture read."""
@@ -314,6 +327,7 @@ def _prepare(replay: Replay, made: Commit, folder: Path, replaced: Mapping[str, 
     committed = {_name_of(one): one.dataset for one in made.folders}
     flows: dict[str, _Flow] = {}
     starts: dict[str, tuple[str, str]] = {}
+    of_runs: dict[str, dict[str, str]] = {}  # by output: when each run that wrote it began
     for item in _items(folder / HOME / "spool"):
         body = item.body
         try:
@@ -321,10 +335,16 @@ def _prepare(replay: Replay, made: Commit, folder: Path, replaced: Mapping[str, 
                 flow = _flow(body)
                 flows[flow.run] = flow if flow.outputs or flow.run not in flows else flows[flow.run]
             elif body.get("sink") and (dataset := committed.get(names.real(_root(body["sink"]["dataset"])))):
-                starts[dataset] = min(starts.get(dataset, ("~", "")), (str(body["started"]), str(body["capture"])))
+                started, run = str(body["started"]), run_key(str(body["run"]["runId"]))
+                starts[dataset] = min(starts.get(dataset, ("~", "")), (started, str(body["capture"])))
+                begins = of_runs.setdefault(dataset, {})
+                begins[run] = min(begins.get(run, "~"), started)
         except (*_MALFORMED, InvalidInputError) as error:  # the delivery refuses it
             _log.warning("an item of the replay %s is invalid: %s", replay.id, error)
     lineage.first = {dataset: capture for dataset, (_, capture) in starts.items()}
+    for dataset, begins in of_runs.items():
+        later = sorted(begins, key=lambda run: (begins[run], run))[1:]
+        lineage.ranks[dataset] = {run: rank for rank, run in enumerate(later, 1)}
     written = {output for flow in flows.values() for output in flow.outputs if names.is_shadow(output[1])}
     lineage.uncommitted = sorted({names.real(name) for _, name in written} - committed.keys())
     for flow in flows.values():

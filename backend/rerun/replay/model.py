@@ -22,7 +22,10 @@ class ReplayState(StrEnum):
 
 
 class Invocation(BaseModel):
-    """The registered command that starts the program of an application. `namespace` and `job` name the application."""
+    """The registered command that starts the program of an application. `namespace` and `job` name the application.
+
+    `modules` is the folder of the modules that a script imports, if it is not the script's own folder. Only trials use it.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -34,6 +37,7 @@ class Invocation(BaseModel):
     script: str
     script_sha256: str
     environment: Mapping[str, str] = {}
+    modules: str = ""
 
 
 class Limits(BaseModel):
@@ -174,6 +178,9 @@ class Replay(BaseModel):
     `joint` are outputs with data of runs that the replay does not repeat. `own_files` are the files that the repeated runs wrote there.
     `captures`: the programs capture their records, so that a commit has record lineage.
 
+    `erases`: an erasure started the replay. Nothing is compared, because the result would list erased records, and a commit replaces all
+    outputs, so that none is left with lineage to erased data.
+
     `commit` is in `commit.json`, next to the replay's own file. `started_by` is the person or the key that asked for the replay.
 
     `changed` are the compared datasets that differ. `before` maps outputs to the states of their files when the replay began, and
@@ -197,6 +204,7 @@ class Replay(BaseModel):
     partials: str = ""
     changed_places: Sequence[str] = ()
     captures: bool = False
+    erases: bool = False
     joint: Sequence[str] = ()
     own_files: Mapping[str, Sequence[str]] = {}
     chosen: Mapping[str, Sequence[int]] | None = None

@@ -25,6 +25,9 @@ def add_result(replay: Replay, sources: DataRoots, folder: Path) -> None:
     Raises:
         UnsupportedError: the output cannot be compared.
     """
+    if replay.erases:
+        replay.changed = list(replay.outputs)
+        return
     if not replay.outputs:
         replay.differences, replay.differing = dataset_differences(replay, replay.output, sources, folder)
         replay.changed = [replay.output] if replay.differing else []

@@ -130,8 +130,31 @@ class Replays:
         """
         known = load_kind(kind)
         refuse_other_parts(request, kind, known)
-        sources = Sources(tenant, self._graph, self._sources, self._trace)
-        work = await known.plan(request, sources)
+        work = await known.plan(request, self.sources_of(tenant))
+        within = place_named(work.output, request.output)
+        return await self.plan_work(
+            tenant, kind=kind, work=work, within=within, limits=limits, by=by, is_kept=is_kept, commits=commits
+        )  # fmt: skip
+
+    def sources_of(self, tenant: str) -> Sources:
+        """Return the services that a plan may use."""
+        return Sources(tenant, self._graph, self._sources, self._trace)
+
+    async def plan_work(
+        self,
+        tenant: str,
+        *,
+        kind: str,
+        work: Work,
+        within: str = "",
+        limits: Limits | None = None,
+        by: str | None = None,
+        is_kept: bool = True,
+        commits: bool = False,
+        erases: bool = False,
+    ) -> Replay:
+        """Plan a replay of known work. `within` is the compared partition of the output. Otherwise like `plan_kind`."""
+        sources = self.sources_of(tenant)
         check_readable(work.output, self._sources)
         steps = [await self._step(work, application, sources) for application in work.start.applications]
         states = await asyncio.to_thread(file_states, {**work.exclude, **work.keep, **work.edits}, self._sources)
@@ -144,7 +167,7 @@ class Replays:
         notes += notes_on_joint_outputs(joint) if work.chosen is None else []
         notes += await notes_on_commits(self._graph, tenant, work.outputs or [work.output])
         replay = Replay(
-            id=identifier, tenant=tenant, output=work.output, within=place_named(work.output, request.output), started_at=_now(), kind=kind,
+            id=identifier, tenant=tenant, output=work.output, within=within, started_at=_now(), kind=kind,
             shadow=str(self._folder / identifier / "data"), exclude=work.exclude, keep=work.keep, restrict=work.restrict, edits=work.edits,
             chosen=work.chosen, outputs=work.outputs, before=before, places=places, notes=notes,
             starts=work.start.datasets, states=states, steps=steps,
@@ -152,6 +175,7 @@ class Replays:
             partials=str(partial_results_folder(self._folder, tenant)) if work.changed and not commits else "",
             joint=list(joint),
             own_files=joint,
+            erases=erases,
             captures=kind in COMMITTED_KINDS and (commits or not work.changed) and await asyncio.to_thread(can_deliver, steps, places),
         )  # fmt: skip
         if commits:

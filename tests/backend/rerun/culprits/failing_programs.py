@@ -1,6 +1,6 @@
-"""Programs that fail at one record, one for each kind of failure: `failing_programs.py KIND FOLDER`. The tests run them as a user's script.
+"""Programs that fail at one record, one for each kind of failure: `failing_programs.py KIND FOLDER BAD`. Tests run them as a user's script.
 
-The record is number 217 of `people`, which FOLDER has as CSV, JSON, text and Parquet. Its age is no number, its amount is zero, its
+The record is number BAD of `people`, which FOLDER has as CSV, JSON, text and Parquet. Its age is no number, its amount is zero, its
 document is no JSON, and its day is no date. In `reports.json` and `damaged.csv`, the record itself cannot be parsed.
 """
 
@@ -19,6 +19,7 @@ from pyspark.sql.types import IntegerType
 
 Kind = Callable[[SparkSession, str], Any]
 KINDS: dict[str, Kind] = {}
+BAD = int(sys.argv[3]) if sys.argv[3:] and sys.argv[3].isdigit() else -1
 
 
 def kind(function: Kind) -> Kind:
@@ -78,7 +79,7 @@ def udf_in_filter(spark: SparkSession, folder: str) -> None:
 
 @kind
 def udf_after_filter(spark: SparkSession, folder: str) -> None:
-    some = people(spark, folder).where("id % 3 <> 0")
+    some = people(spark, folder).where(f"id % 3 <> {(BAD + 1) % 3}")
     write(some.select(F.udf(int, "int")("age").alias("age")), folder)
 
 
@@ -315,18 +316,18 @@ def cast_in_window(spark: SparkSession, folder: str) -> None:
 
 @kind
 def rows_of_the_program(spark: SparkSession, folder: str) -> list[Any]:
-    return spark.sparkContext.parallelize(["x17" if row == 217 else str(row) for row in range(300)], 4).map(int).collect()
+    return spark.sparkContext.parallelize(["x17" if row == BAD else str(row) for row in range(300)], 4).map(int).collect()
 
 
 @kind
 def frame_of_the_program(spark: SparkSession, folder: str) -> None:
-    rows = [("x17" if row == 217 else str(row),) for row in range(300)]
+    rows = [("x17" if row == BAD else str(row),) for row in range(300)]
     write(spark.createDataFrame(rows, "age string").selectExpr("CAST(age AS INT) AS age"), folder)
 
 
 @kind
 def range_of_the_program(spark: SparkSession, folder: str) -> None:
-    write(spark.range(300).selectExpr("100 / (id - 217) AS share"), folder)
+    write(spark.range(300).selectExpr(f"100 / (id - {BAD}) AS share"), folder)
 
 
 if __name__ == "__main__":

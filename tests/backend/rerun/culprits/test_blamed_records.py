@@ -91,7 +91,7 @@ def test_a_witness_that_suffices_is_narrowed_first(trials: Trials, folder: Path)
 def test_lineage_that_lacks_a_record_is_not_believed(trials: Trials, folder: Path) -> None:
     report = _blame(trials, folder, SUMS, 1_799, [[3], [3, 5]])
     assert set(report.records) == {(f"file:{folder}/bookings.txt", row) for row in PAIR}
-    assert report.notes == ["the records of the lineage alone do not make the result wrong, so all inputs were searched"]
+    assert report.notes == ["the records of the lineage alone make no such row, so all inputs were searched"]
 
 
 def test_a_record_of_each_side_of_a_join_is_named(trials: Trials, folder: Path) -> None:
@@ -103,13 +103,13 @@ def test_a_record_of_each_side_of_a_join_is_named(trials: Trials, folder: Path) 
 
 def test_a_result_that_is_wrong_without_any_record_has_no_culprit(trials: Trials, folder: Path) -> None:
     report = _blame(trials, folder, CONSTANT, 1_000, [[3]])
-    assert report.problem == "the result is also wrong without any record of the inputs that were chosen"
+    assert report.problem == "such a row is also there without any record of the inputs that were chosen"
     assert not report.records
 
 
 def test_a_result_that_is_right_now_has_no_culprit(trials: Trials, folder: Path) -> None:
     report = _blame(trials, folder, SUMS, 10_000, [[3]])
-    assert report.problem == "the result was right when the program ran again with the records that are there now"
+    assert report.problem == "no such row was there when the program ran again with the records that are there now"
 
 
 def test_a_program_that_fails_now_has_no_result(trials: Trials, folder: Path) -> None:
@@ -120,4 +120,4 @@ def test_a_program_that_fails_now_has_no_result(trials: Trials, folder: Path) ->
 def test_the_time_limit_ends_the_search(folder: Path, tmp_path: Path) -> None:
     with Trials(tmp_path / "search", [_invocation(folder, "sums.py", SUMS)], 0.1) as trials:
         report = find_blamed_records(trials, _is_above(folder, 800), [], [])
-    assert report.problem == "the time limit ended the search before a trial gave the wrong result"
+    assert report.problem == "the time limit ended the search before a trial made such a row"

@@ -19,6 +19,7 @@ from tests.backend.rerun.culprits.people import BAD, write_people
 pytestmark = pytest.mark.spark
 SCRIPT = Path(failing_programs.__file__)
 SELECTION = ("cast", "udf_int", "pandas_series", "rdd_map", "json_file", "udf_after_filter", "divide_of_group")
+PLACES = (0, 299, 34, 151)  # numbers of the bad record, in addition to the usual one
 PAIRS = {"cast_after_join": 2, "cast_in_window": 2}  # one row of the result comes from two records
 UNREADABLE = ("json_file", "csv_file")  # the reader itself fails
 FAILS = "def fail(rows):\n    raise ValueError('always')\n"
@@ -44,9 +45,10 @@ SELECTED_BODIES = ("in the driver", "in the driver, with an unread file", "in ea
 OTHERS = [name for name in failing_programs.KINDS if name not in SELECTION]
 
 
-def _invocation(kind: str, data: Path) -> Invocation:
+def _invocation(kind: str, data: Path, bad: int = BAD) -> Invocation:
     return Invocation(
-        run="run", namespace="default", job="job", argv=[SCRIPT.name, kind, str(data)], working_directory=str(data), script=str(SCRIPT),
+        run="run", namespace="default", job="job", argv=[SCRIPT.name, kind, str(data), str(bad)],
+        working_directory=str(data), script=str(SCRIPT),
         script_sha256=hashlib.sha256(SCRIPT.read_bytes()).hexdigest(),
         environment={"PYSPARK_PYTHON": sys.executable, "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", "")},
     )  # fmt: skip
@@ -67,6 +69,14 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module", params=PLACES)
+def placed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """People of whom another record is bad, and the number of this record."""
+    folder = tmp_path_factory.mktemp("placed")
+    write_people(folder, bad=request.param, seed=request.param)
+    return folder, request.param
+
+
 @pytest.fixture(scope="module")
 def trials(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trials]:
     """One process for all programs, because the start of Spark takes seconds."""
@@ -74,12 +84,12 @@ def trials(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tri
         yield trials
 
 
-def _search(trials: Trials, data: Path, kind: str) -> CrashReport:
-    trials.take([_invocation(kind, data)])
+def _search(trials: Trials, data: Path, kind: str, bad: int = BAD) -> CrashReport:
+    trials.take([_invocation(kind, data, bad)])
     return find_crash_culprit(trials, None)
 
 
-def _check(report: CrashReport, data: Path, kind: str) -> None:
+def _check(report: CrashReport, data: Path, kind: str, number: int = BAD) -> None:
     assert report.problem is None
     assert report.is_minimal
     found = dict.fromkeys(report.records)
@@ -87,15 +97,15 @@ def _check(report: CrashReport, data: Path, kind: str) -> None:
     if kind.endswith("_of_the_program"):
         [(place, row)] = found
         assert place.startswith("program:")
-        assert row == BAD
+        assert row == number
         return
     is_text_with_header = kind.startswith("rdd_") and kind not in ("rdd_json", "rdd_of_frame")
     bad = [(file, row) for file, row in found if "/cities." not in file]
-    assert (bad[0][0].rpartition("/")[0], BAD + is_text_with_header in [row for _, row in bad]) == (f"file:{data}", True)
+    assert (bad[0][0].rpartition("/")[0], number + is_text_with_header in [row for _, row in bad]) == (f"file:{data}", True)
     if kind in UNREADABLE:
         assert (report.values, len(report.notes)) == ({}, 1)
         return
-    assert any("x17" in str(value) or "217" in str(value) or '{"id": 2' in str(value) for value in report.values.values())
+    assert any("x17" in str(value) or str(number) in str(value) or '{"id": 2' in str(value) for value in report.values.values())
 
 
 @pytest.mark.parametrize("kind", SELECTION)
@@ -109,6 +119,14 @@ def test_the_failing_record_is_named(trials: Trials, data: Path, kind: str) -> N
 @pytest.mark.parametrize("kind", OTHERS)
 def test_the_failing_record_is_named_for_each_kind_of_failure(trials: Trials, data: Path, kind: str) -> None:
     _check(_search(trials, data, kind), data, kind)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("kind", failing_programs.KINDS)
+def test_the_failing_record_is_named_wherever_it_is(trials: Trials, placed: tuple[Path, int], kind: str) -> None:
+    """With the 49 kinds above, 245 runs that fail: the record is the first, the last, or another one of the file."""
+    folder, number = placed
+    _check(_search(trials, folder, kind, number), folder, kind, number)
 
 
 @pytest.mark.parametrize(

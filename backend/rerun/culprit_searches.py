@@ -1,23 +1,34 @@
-"""The searches for culprits of a service, for GraphQL. They wait for replays and recaptures, which run programs of the home, too."""
+"""The searches for culprits of a service, for GraphQL: culprits of runs and rows, comparisons of runs, and cleanings of results.
+
+They wait for replays and recaptures, which run programs of the home, too.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headwater.backend.rerun.culprits.origins import find_origins
 from headwater.backend.rerun.culprits.search import HomeOfSearch, blame_records, explain_failure, find_wrong_result
 from headwater.backend.rerun.culprits.trials import Values
 from headwater.backend.rerun.culprits.wrong_rows import BlameRequest, WrongRows
 from headwater.backend.rerun.queued_jobs import QueuedJob, QueuedJobs, now
+from headwater.backend.rerun.replay import Replays
+from headwater.backend.rerun.replay.kinds import Sources
+from headwater.backend.rerun.replay.model import Limits
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.culprits.record_set import RecordSet
 from headwater.graph.trace import TracedRecord
-from headwater.graph.trace.questions import Questions
+from headwater.graph.trace.questions import Questions, RowsRequest
+
+if TYPE_CHECKING:
+    from headwater.backend.rerun.cleaning.clean import Cleaned, CleanPlan, CleanRequest
+    from headwater.backend.rerun.comparison.report import Comparison
 
 _MOST_LISTED = 100
 
@@ -31,12 +42,24 @@ class Culprit:
     values: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Cleaning:
+    """A cleaning of a result. `cleaned` is None until its replay has ended, and if no replay was asked for."""
+
+    plan: CleanPlan
+    cleaned: Cleaned | None = None
+
+
 @dataclass(kw_only=True)
 class CulpritSearchJob(QueuedJob):
     """The state of a search: for the records at which a run failed (`why`), or that make a result wrong (`blame`).
 
-    `subject` is the run or the dataset. `left` is the number of records in the present trial. `count` counts the culprits, and `records`
-    has the first ones. `problem` says why there is none. `wrong_rows` counts the wrong rows of a dataset.
+    Or for the records that still give a row (`witness`). A comparison of two runs (`compare`) has its result in `comparison`. A cleaning
+    (`clean`) has its result in `cleaning`, and the records that it leaves out in `records`. `replay` is the id of its replay. `doing` says
+    what a search does now.
+
+    `subject` is the run (of two, the second one) or the dataset. `left` is the number of records in the present trial. `count` counts the
+    culprits, and `records` has the first ones. `problem` says why there is none. `wrong_rows` counts the wrong rows of a dataset.
     """
 
     kind: str
@@ -52,14 +75,19 @@ class CulpritSearchJob(QueuedJob):
     problem: str | None = None
     origins: Sequence[Culprit] = ()
     notes: Sequence[str] = ()
+    doing: str | None = None
+    comparison: Comparison | None = None
+    cleaning: Cleaning | None = None
+    replay: str | None = None
     cancelled: Event = field(default_factory=Event, repr=False)
 
 
 class CulpritSearches(QueuedJobs[CulpritSearchJob]):
     """Implements the schema's `CulpritService`. `questions` answers without masks, so the caller needs the right."""
 
-    def __init__(self, home: HomeOfSearch, questions: Questions, turn: asyncio.Lock) -> None:
+    def __init__(self, home: HomeOfSearch, questions: Questions, replays: Replays, turn: asyncio.Lock) -> None:
         super().__init__(turn, "searches for culprits")
+        self._replays = replays
         self._home = home
         self._questions = questions
 
@@ -88,13 +116,69 @@ class CulpritSearches(QueuedJobs[CulpritSearchJob]):
     async def start_blame(self, tenant: str, request: BlameRequest, seconds: float) -> str:
         """Queue a search for the records that make rows wrong, and return its id. Raises as `find_wrong_rows`."""
         wrong: WrongRows = await find_wrong_result(self._home, tenant, request, self._questions)
-        job = self._job(tenant, "blame", wrong.read_as.dataset)
+        job = self._job(tenant, "blame" if request.like is None else "witness", wrong.read_as.dataset)
         job.wrong_rows = wrong.total
 
         async def search() -> None:
             report = await blame_records(self._home, tenant, wrong, seconds=seconds, progress=_advance(job), cancel=job.cancelled)
             notes = [*wrong.notes, *report.notes]
             await self._keep(job, report.records, report.values, is_minimal=report.is_minimal, problem=report.problem, notes=notes)
+
+        return self.add(job, search)
+
+    async def start_compare(self, tenant: str, first: str, second: str, seconds: float, *, replays: bool) -> str:
+        """Queue a comparison of two runs of a job, and return its id. Raises as `find_compared_runs`."""
+        from headwater.backend.rerun.comparison.attribution import compare_runs  # imported late, because it loads DuckDB
+        from headwater.backend.rerun.comparison.compared_runs import find_compared_runs
+
+        sources = Sources(tenant, self._home.graph, self._home.records.sources, self._questions.trace)
+        runs = await find_compared_runs(first, second, sources, self._home.registry)
+        job = self._job(tenant, "compare", runs[1].run)
+
+        async def search() -> None:
+            job.comparison = await compare_runs(
+                self._home, tenant, runs[0].run, runs[1].run, self._questions, replays=replays, seconds=seconds, progress=_tell(job),
+                cancel=job.cancelled,
+            )  # fmt: skip
+            job.trials = job.comparison.trials
+            _check_not_cancelled(job)
+
+        return self.add(job, search)
+
+    async def start_clean(self, tenant: str, request: CleanRequest, seconds: float | None, *, by: str, dry_run: bool) -> str:
+        """Queue a cleaning of a result, and return its id. The quality must be an expression.
+
+        Raises:
+            InvalidQueryError: the expression cannot be computed.
+            NotFoundError: there is no such dataset.
+        """
+        from headwater.backend.rerun.cleaning.clean import plan_cleaning, run_cleaning  # imported late, because it loads DuckDB
+
+        expression = str(request.quality)
+        check = RowsRequest(request.dataset, where=f"hash((\n{expression}\n)) IS NULL", first=0)
+        await self._questions.rows(tenant, check)  # in a process with limits, before this one computes it
+        job = self._job(tenant, "clean", request.dataset)
+
+        async def search() -> None:
+            tell = _tell(job)
+            tell("tracing the worst and the best rows")
+            plan = await plan_cleaning(self._home, tenant, request, self._questions)
+            job.subject = plan.read_as.dataset
+            job.count, job.notes, job.cleaning = len(plan.records), plan.notes, Cleaning(plan)
+            job.records = [Culprit(file, row, {}) for file, row in plan.records.slice(0, _MOST_LISTED)]
+            _check_not_cancelled(job)
+            if dry_run:
+                return
+
+            async def keep(replay: str) -> None:
+                job.replay = replay
+                if job.cancelled.is_set():
+                    await self._replays.cancel(tenant, replay)
+
+            cleaned = await run_cleaning(
+                self._home, self._replays, tenant, request, plan, limits=Limits(seconds=seconds), by=by, progress=tell, planned=keep
+            )
+            job.cleaning, job.notes = Cleaning(plan, cleaned), [*plan.notes, *cleaned.replay.notes]
 
         return self.add(job, search)
 
@@ -113,6 +197,9 @@ class CulpritSearches(QueuedJobs[CulpritSearchJob]):
                 f"The search {identifier} has ended: it is {job.state}.", field="id", hint="There is nothing to cancel."
             )
         job.cancelled.set()
+        if job.replay is not None:
+            with suppress(InvalidQueryError):  # it has just ended
+                await self._replays.cancel(tenant, job.replay)
         return job
 
     async def close(self) -> None:
@@ -138,8 +225,19 @@ class CulpritSearches(QueuedJobs[CulpritSearchJob]):
         job.records = [Culprit(file, row, values.get((file, row), {})) for file, row in records.slice(0, _MOST_LISTED)]
         origins: Sequence[TracedRecord] = await find_origins(self._questions, job.tenant, records)
         job.origins = [Culprit(one.file, one.row, one.values) for one in origins if one.file is not None and one.row is not None]
-        if job.cancelled.is_set():
-            raise InvalidQueryError("The search was cancelled.")
+        _check_not_cancelled(job)
+
+
+def _check_not_cancelled(job: CulpritSearchJob) -> None:
+    if job.cancelled.is_set():
+        raise InvalidQueryError("The search was cancelled.")
+
+
+def _tell(job: CulpritSearchJob) -> Callable[[str], None]:
+    def tell(text: str) -> None:
+        job.doing = text
+
+    return tell
 
 
 def _advance(job: CulpritSearchJob) -> Callable[[int, int], None]:
