@@ -26,6 +26,7 @@ from headwater.spark_listener.settings import Mode, Settings
 from headwater.spark_listener.spark_conf import SparkConf
 from headwater.spark_listener.summary import summary
 from headwater.spark_listener.tally import Tally
+from headwater.spark_listener.telling import NOT_IN_MODE_OFF, tell
 
 if TYPE_CHECKING:
     from headwater.spark_listener.rdd_records.border import FrameHandover
@@ -64,6 +65,8 @@ class Agent(Watcher):
             if self._route is None:
                 self.settings = conf.over(self.settings)
                 if self.settings.mode is Mode.OFF:
+                    if self.settings.skip_failing:
+                        tell(NOT_IN_MODE_OFF)
                     return
                 self._route = Route.choose(self.settings)
             self._origins = Origins()
@@ -233,6 +236,8 @@ class Agent(Watcher):
         except OSError as error:  # the summary reports the loss
             delivered = Report(str(self.settings.home), left=f"not all of it could be delivered: {error}.")
         tally.delivery_seconds = time.perf_counter() - began
+        for line in [line for application in self._ended for line in application.set_aside_lines]:
+            tell(line)
         if not self.settings.quiet:
             sys.stderr.write(summary(tally, delivered, self.settings, self._breaker, [transports.summary() for transports in sent]) + "\n")
 

@@ -6,6 +6,7 @@ program must never be delayed beyond the settings, and everything that was not c
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
@@ -33,6 +34,7 @@ from headwater.spark_listener.settings import Mode, Settings
 from headwater.spark_listener.spark_conf import SparkConf
 from headwater.spark_listener.spool import SpoolFolder
 from headwater.spark_listener.tally import Tally
+from headwater.spark_listener.telling import tell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from headwater.spark_listener.rdd_records.border import FrameHandover
     from headwater.spark_listener.rdd_records.program import Program
     from headwater.spark_listener.scribe import Scribe
+    from headwater.spark_listener.set_aside.register import Register
 
 _log = logging.getLogger("headwater.application")
 # Events arrive within milliseconds of the end, unless Spark is overloaded. A missed event is lineage lost for good.
@@ -74,15 +77,20 @@ class Application:
         self._program_lock = RLock()
         shared = urlsplit(settings.segments or "")
         self._recorded_in = Path(shared.path) if settings.segments else self.folder.segments
+        self._set_aside: Register | None = None
+        self._not_set_aside: list[str] = []  # operators whose failing rows are not set aside
+        self.set_aside_lines: list[str] = []  # for the end of the program: what was set aside, and what is not covered
         self._records_rdds = (
             settings.records_rdds and self._obstacle is None and shared.scheme in ("", "file")
         )  # Python workers write segments as local files
         self._problems: list[dict[str, str | None]] = []
+        if settings.skip_failing:
+            self._set_aside = self._open_register(settings, shared.path)
 
         def open_scribe() -> Scribe:
             from headwater.spark_listener.scribe import Scribe  # imported on the listener's thread, so the program does not wait
 
-            scribe = Scribe(self.folder, facts, settings, self.tally, origins, self.transports, self._recorded)
+            scribe = Scribe(self.folder, facts, settings, self.tally, origins, self.transports, self._recorded, self._set_aside)
             scribe.start(invocation)
             return scribe
 
@@ -113,9 +121,30 @@ class Application:
             self._problems.append({"operator": "capture", "reason": f"queries were not followed: {self.tally.unheard}", "kind": "missing"})
             _log.warning("Queries of %s are not followed. %s", self.context.appName, error)
             return
+        if self._set_aside is not None:
+            self._guard_functions(self._set_aside)
         self.tally.spark_seconds = self._bridge.spark_seconds
         self._origins.describe = getattr(self._bridge, "described", None)
         self._listener.drain_from(self._bridge)
+
+    def _open_register(self, settings: Settings, shared: str) -> Register | None:
+        """Begin to set failing records aside. Say so, or why not."""
+        try:
+            from headwater.spark_listener.set_aside.start import open_register
+
+            place = Path(shared) / f"set-aside-{self.folder.path.name}" if shared else self.folder.path / "set-aside"
+            return open_register(self.context, settings, place, lambda: self.program, lambda rdd: self._files_read(rdd, True))
+        except Exception as error:  # noqa: BLE001  # the job runs as without this setting
+            tell(f"skipFailing is NOT in effect, and a failing record fails the job: {error}")
+            return None
+
+    def _guard_functions(self, register: Register) -> None:
+        try:
+            from headwater.spark_listener.set_aside.functions import guarding_pickles
+
+            self._bridge.set_aside(guarding_pickles(register.claims))
+        except Exception as error:  # noqa: BLE001  # likewise
+            tell(f"skipFailing does NOT cover functions of Spark SQL here: {error}")
 
     def _bridge_of(self, context: Any) -> Any:
         from headwater.spark_listener.capture import Bridge
@@ -235,6 +264,9 @@ class Application:
         if self.stopped_at is not None:
             return
         self.stopped_at = time.time()
+        if self._set_aside is not None:
+            with contextlib.suppress(Exception):  # the JVM may be gone
+                self._not_set_aside = self._bridge.not_set_aside()
         began = time.perf_counter()
         if not self._listener.finish(_LONGEST_END):
             reason = f"what the last queries did was not told within {_LONGEST_END:.0f} s of the end, and is missing"
@@ -248,6 +280,9 @@ class Application:
     def end(self, outcome: Outcome) -> None:
         self.stopped()
         self._listener.state_end(outcome, self.stopped_at or time.time(), [*self._problems, *self._breaker.problems()])
+        if self._set_aside is not None:
+            self.set_aside_lines = self._set_aside.summary(self._not_set_aside)
+            self._set_aside.close()
 
     @property
     def over(self) -> bool:

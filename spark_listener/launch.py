@@ -34,6 +34,7 @@ from headwater.spark_listener.invocation import take_invocation
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.replay import ReplayOrder, lead_paths, watcher_of
 from headwater.spark_listener.settings import Mode, Settings, load_settings
+from headwater.spark_listener.telling import NOT_IN_MODE_OFF, tell
 
 _OURS = os.path.dirname(os.path.realpath(__file__))
 _INTERRUPTED = 128 + signal.SIGINT
@@ -74,7 +75,7 @@ def run(program: str, arguments: Sequence[str], settings: Settings, *, module: b
     argv = [program, *arguments]
     order = ReplayOrder.from_environment()
     if order is not None:
-        settings = replace(settings, apart=order.captures)
+        settings = replace(settings, apart=order.captures, skip_failing=0)
     invocation = take_invocation(script=None if module else program, argv=argv, extra_variables=settings.environment)
     agent = Agent(settings, invocation, loading_seconds=time.process_time())
     ending = _Ending(agent)
@@ -85,6 +86,8 @@ def run(program: str, arguments: Sequence[str], settings: Settings, *, module: b
         lead_paths(order)  # last, so that the watchers see the redirected paths
     elif settings.mode is not Mode.OFF:
         install(agent)
+    elif settings.skip_failing:
+        tell(NOT_IN_MODE_OFF)
     sys.excepthook = sys.__excepthook__  # a hook of the command line would change the program's error output
     sys.argv = argv
     code = 0

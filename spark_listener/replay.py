@@ -48,7 +48,8 @@ class ReplayOrder:
     aggregates over the datasets at the places `changed`. If it is empty, none are stored or used. `marks` is a folder for places of lines
     in text files, so that the next replay does not count the lines before them again. `watch` is a folder for notes on the
     records that each task read, and, if the order `shows` them, for the values of kept records. An entry of `keep` may also be a
-    range: its first row, and the row after its last.
+    range: its first row, and the row after its last. If there are `files`, all of their records are read, and no others of the places in
+    `restrict`.
     """
 
     replay: str
@@ -64,6 +65,7 @@ class ReplayOrder:
     changed: Sequence[str] = ()
     watch: str = ""
     shows: bool = False
+    files: Sequence[str] = ()
 
     @classmethod
     def load(cls, path: str | Path) -> ReplayOrder:
@@ -107,7 +109,8 @@ class ReplayOrder:
         edits = {file: dict(rows) for file, rows in self.edits.items()}
         watch = {"watch": self.watch, "shows": self.shows} if self.watch else {}
         marks = {"marks": self.marks} if self.marks else {}
-        return {"keep": keep, "restrict": list(self.restrict), "edits": edits, "partials": partials, **marks, **watch}
+        files = {"files": list(self.files)} if self.files else {}
+        return {"keep": keep, "restrict": list(self.restrict), "edits": edits, "partials": partials, **files, **marks, **watch}
 
     def note_met(self, file: str) -> None:
         """Note that records of a file were excluded. The replay runner checks that this happened for all files in the order."""

@@ -18,6 +18,7 @@ from headwater.errors import ConfigurationError
 from headwater.spark_listener.redact import redact
 
 _MIB = 1024 * 1024
+_MOST_SKIPPED = 100_000
 
 
 class Mode(StrEnum):
@@ -71,6 +72,7 @@ class Settings:
     rdd_records: bool | None = None  # HEADWATER_RDD_RECORDS: whether records of RDD programs are captured, too; None: by the mode
     environment: tuple[str, ...] = ()  # HEADWATER_RECORD_ENV: further variables that a run may record
     leave_out: tuple[LeaveOut, ...] = tuple(LeaveOut)  # HEADWATER_LEAVE_OUT: queries that are counted instead of reported
+    skip_failing: int = 0  # HEADWATER_SKIP_FAILING: failing records that may be set aside; 0: a failing record fails the job
     source_code: bool = False  # HEADWATER_SOURCE_CODE: whether to send the program's text, without secrets
     quiet: bool = False  # HEADWATER_QUIET: no summary
     apart: bool = False  # set by a recapture only: captures stay in the spool, and Spark's configuration has no effect
@@ -136,6 +138,7 @@ _VARIABLES = {
     "rdd_records": "HEADWATER_RDD_RECORDS",
     "environment": "HEADWATER_RECORD_ENV",
     "leave_out": "HEADWATER_LEAVE_OUT",
+    "skip_failing": "HEADWATER_SKIP_FAILING",
     "source_code": "HEADWATER_SOURCE_CODE",
     "quiet": "HEADWATER_QUIET",
 }
@@ -165,6 +168,12 @@ def _shown(value: Any) -> str:
 def _at_least_zero(number: float) -> float:
     if not 0 <= number < float("inf"):
         raise ValueError("it must be a number from 0 up")
+    return number
+
+
+def _records(number: int) -> int:
+    if not 0 <= number <= _MOST_SKIPPED:
+        raise ValueError(f"it must be a whole number from 0 to {_MOST_SKIPPED:,}")
     return number
 
 
@@ -215,6 +224,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "spool_bytes": lambda value: int(_at_least_zero(int(value))),
     "quiet": _flag,
     "rdd_records": _flag,
+    "skip_failing": lambda value: _records(int(value)),
     "source_code": _flag,
     "environment": _names,
     "leave_out": _left_out,

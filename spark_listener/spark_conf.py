@@ -27,6 +27,7 @@ _OURS = {
     "mode": "mode", "traceBudget": "trace_budget", "home": "home", "namespace": "namespace", "name": "name", "url": "url",
     "apiKey": "api_key", "segments": "segments", "readable": "readable", "exitWait": "exit_wait", "spoolBytes": "spool_bytes",
     "rddRecords": "rdd_records", "recordEnv": "environment", "leaveOut": "leave_out", "sourceCode": "source_code",
+    "skipFailing": "skip_failing",
     "quiet": "quiet",
 }  # fmt: skip
 _THEIRS = {"namespace": "namespace", "appName": "name"}

@@ -142,6 +142,18 @@ class Bridge:
             self.spark_seconds += time.perf_counter() - began
         self._java.adopt(session)
 
+    def set_aside(self, pickles: Mapping[int, bytes]) -> None:
+        """Set rows aside at which functions fail, in the sessions that are adopted from now on (`SetAsideRule.java`)."""
+        guarding = _java_machine(self._context).java.util.HashMap()
+        for kind, pickled in pickles.items():
+            guarding.put(kind, pickled)
+        self._java.setAside(guarding, str(self._context.pythonVer))
+
+    def not_set_aside(self) -> list[str]:
+        """Return the operators whose failing rows are not set aside, each with the reason."""
+        refused: list[str] = json.loads(self._java.notSetAside())
+        return refused
+
     def checkpoint(self, frame: Any) -> Any | None:
         """Return the replacement for a JVM frame in a checkpoint. None if there is none.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from headwater import __version__
@@ -58,8 +59,10 @@ class EventMaker:
         stated = {INVOCATION: recorded, CAPTURE: ledger.facet(), **self.run_facets}
         return self._event("START", at, self.application, "APPLICATION", stated, self._above(), source)
 
-    def application_end(self, at: str, outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
-        stated = {CAPTURE: ledger.facet(), **_error(outcome)}
+    def application_end(
+        self, at: str, outcome: Outcome, ledger: Ledger, further: Mapping[str, Facet] = MappingProxyType({})
+    ) -> dict[str, Any]:
+        stated = {CAPTURE: ledger.facet(), **further, **_error(outcome)}
         return self._event(_ending(outcome), at, self.application, "APPLICATION", stated, self._above())
 
     def work_start(self, work: Work) -> dict[str, Any]:

@@ -21,6 +21,7 @@ STAGES = "headwater_stages"
 FIELD_ACCESS = "headwater_fieldAccess"
 OPERATION = "headwater_operation"
 ACTOR = "headwater_actor"
+SET_ASIDE = "headwater_setAside"
 
 Facet = dict[str, Any]
 
@@ -70,12 +71,18 @@ SCHEMAS: Mapping[str, str] = {
     FIELD_ACCESS: "urn:headwater:facet:field-access:1",
     OPERATION: "urn:headwater:facet:operation:1",
     ACTOR: "urn:headwater:facet:actor:1",
+    SET_ASIDE: "urn:headwater:facet:set-aside:1",
 }
 
 
 def facet(key: str, **fields: Any) -> Facet:
     """Return the facet with the schema of `key`. Values None are removed at any depth."""
     return {"_producer": PRODUCER, "_schemaURL": SCHEMAS[key], **_plain(fields)}
+
+
+def numbers_of(set_aside: Facet) -> dict[str, int]:
+    """Return the numbers in a facet of records that were set aside, for a manifest."""
+    return {name: set_aside[name] for name in ("count", "limit", "earlier") if name in set_aside}
 
 
 def facets(**made: Facet | None) -> dict[str, Facet]:

@@ -19,8 +19,8 @@ from headwater.spark_listener.redact import redact, redact_address
 
 _SECONDS = 1.0
 _LARGEST = 16 * 1024 * 1024
-_ENVIRONMENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-_OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+GIT_ENVIRONMENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+GIT_OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _REMOTE = re.compile(r"(?:[a-z+]+://(?:[^/@]*@)?|[^/@:]+@)(?P<host>[\w.-]+)(?::\d+)?[:/](?P<path>[^?#]+?)(?:\.git)?/?")
 _FILES = {"github": "blob", "gitlab": "-/blob"}  # the start of a file's path below its repository's address
 
@@ -63,8 +63,8 @@ def _blob(script: Path) -> str | None:
 
 
 def _git(folder: str, *arguments: str) -> str | None:
-    command = ["git", *_OPTIONS, "-C", folder, *arguments]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _ENVIRONMENT
+    command = ["git", *GIT_OPTIONS, "-C", folder, *arguments]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | GIT_ENVIRONMENT
     try:
         done = subprocess.run(
             command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headwater.spark_listener.capture.session import OURS
 from headwater.spark_listener.lineage.datasets import bare_input
 from headwater.spark_listener.lineage.events import Work, instant
+from headwater.spark_listener.lineage.facets import SET_ASIDE, numbers_of
 from headwater.spark_listener.lineage.queries import Query, QueryContext, query_of, running_of
 from headwater.spark_listener.rdd import Origins
 from headwater.spark_listener.scribe.framing import Framed, is_step
@@ -18,6 +19,9 @@ from headwater.spark_listener.scribe.streams import Stream, did
 from headwater.spark_listener.scribe.writer import Writer
 from headwater.spark_listener.settings import LeaveOut, Settings
 from headwater.spark_listener.tally import Tally
+
+if TYPE_CHECKING:
+    from headwater.spark_listener.set_aside.register import Register
 
 _VIEWS = ("CreateViewCommand", "CreateTempViewUsing", "AlterViewAsCommand")
 _CACHES = (" CacheTable", " CacheTableAsSelect")
@@ -35,6 +39,7 @@ class QueryRuns:
         origins: Origins,
         streams: StreamRuns,
         recorded: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+        register: Register | None = None,
     ) -> None:
         self._writer = writer
         self._context = context
@@ -43,6 +48,7 @@ class QueryRuns:
         self._origins = origins
         self._streams = streams
         self._recorded = recorded
+        self._register = register
         self._running = RunningQueries()
         self._framed = Framed()
         streams.call_at_batch_end(self._resume)
@@ -136,7 +142,7 @@ class QueryRuns:
         )
         if query is None:
             return
-        query = self._with_rdds(query, event)
+        query = self._with_set_aside(self._with_rdds(query, event), event, running)
         if not query.work.inputs and not query.work.outputs and query.work.outcome.error is None:
             is_part = stream is not None or running.root not in (None, running.execution)  # part of something with its own run
             if is_part or LeaveOut.OWN in self._leave_out:
@@ -189,6 +195,15 @@ class QueryRuns:
 
     def _batch_of(self, query: Running) -> Stream | None:
         return self._streams.of_batch(query.description) or self._streams.of_batch(self._running.description(query.root))
+
+    def _with_set_aside(self, query: Query, event: Mapping[str, Any], running: Running) -> Query:
+        """Return a query with the records that were set aside: in the facets of its run, and as numbers in its manifest."""
+        found = None if self._register is None else self._register.of_query(event, running.execution)
+        if found is None:
+            return query
+        work = replace(query.work, run_facets={**query.work.run_facets, SET_ASIDE: found})
+        manifest = query.manifest and {**query.manifest, "setAside": numbers_of(found)}
+        return replace(query, work=work, manifest=manifest)
 
     def _with_rdds(self, query: Query, event: Mapping[str, Any]) -> Query:
         leaves = [operator for operator in (event.get("plan") or {}).get("operators") or () if not operator.get("children")]

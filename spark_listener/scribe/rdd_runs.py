@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from headwater.spark_listener.lineage.datasets import bare_input, bare_output
 from headwater.spark_listener.lineage.events import Work, instant
-from headwater.spark_listener.lineage.facets import Facet, Ledger
+from headwater.spark_listener.lineage.facets import SET_ASIDE, Facet, Ledger, facets, numbers_of
 from headwater.spark_listener.lineage.names import without_time
 from headwater.spark_listener.lineage.parents import RunName, new_run_id
 from headwater.spark_listener.lineage.queries import QueryContext, failure_of, ledger_of, manifest_of
@@ -21,16 +22,22 @@ from headwater.spark_listener.second_run import NO_RDD_RECORDS
 from headwater.spark_listener.settings import LeaveOut, Settings
 from headwater.spark_listener.tally import Tally
 
+if TYPE_CHECKING:
+    from headwater.spark_listener.set_aside.register import Register
+
 
 class RddRuns:
     """Runs of RDD jobs and saves of one application."""
 
-    def __init__(self, writer: Writer, context: QueryContext, settings: Settings, tally: Tally, origins: Origins) -> None:
+    def __init__(
+        self, writer: Writer, context: QueryContext, settings: Settings, tally: Tally, origins: Origins, register: Register | None = None
+    ) -> None:
         self._writer = writer
         self._context = context
         self._leave_out = settings.leave_out
         self._tally = tally
         self._origins = origins
+        self._register = register
         self._jobs = RddJobs()
         self._saving: dict[str, list[Mapping[str, Any]]] = {}  # stages by the job of a running save
 
@@ -69,6 +76,8 @@ class RddRuns:
             return
         stages = stages_of([event.get("stages") or {}], float(event["time"]))
         work = self._work(job, ended=instant(event["time"]), outcome=outcome, stages=stages)
+        if set_aside := self._set_aside([event.get("stages") or {}], None):
+            work = replace(work, run_facets={SET_ASIDE: set_aside})
         self._tally.datasets(work.inputs, work.outputs)
         self._tally.problems(work.ledger.problems)
         self._writer.end(work, started=job.start_spooled)
@@ -91,8 +100,11 @@ class RddRuns:
         run = RunName(context.application.namespace, context.names.of(context.job_prefix, saved.operation, written), new_run_id())
         started, ended = instant(saved.started * 1000), instant(saved.ended * 1000)
         manifest = None
+        parts = self._saving.pop(saved.id, ())
+        set_aside = self._set_aside(parts, saved.id)
         if saved.capture is not None:
             manifest = manifest_of(saved.capture, run, started, ended, context, self._writer.segments)
+            manifest |= {"setAside": numbers_of(set_aside)} if set_aside else {}
         ledger = self._ledger_of(saved, manifest)
         if manifest is not None:
             ledger = self._writer.capture(manifest, ledger)
@@ -110,9 +122,15 @@ class RddRuns:
                 outputs=outputs,
                 outcome=Outcome(error=saved.error, cancelled=is_cancelled(saved.error)) if saved.error else Outcome(),
                 ledger=ledger,
-                stages=stages_of(self._saving.pop(saved.id, ()), saved.ended * 1000),
+                stages=stages_of(parts, saved.ended * 1000),
+                run_facets=facets(**{SET_ASIDE: set_aside}),
             )
         )
+
+    def _set_aside(self, parts: Iterable[Mapping[str, Any]], save: str | None) -> Facet | None:
+        if self._register is None:
+            return None
+        return self._register.of_rdds([int(stage["stage"]) for part in parts for stage in part.get("stages") or ()], save)
 
     def _ledger_of(self, saved: SavedRDD, manifest: Mapping[str, Any] | None) -> Ledger:
         mode, obstacle = self._context.mode, self._context.obstacle

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import environ
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headwater.spark_listener.delivery.transports import Transports
 from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation, register_program
 from headwater.spark_listener.lineage.events import EventMaker, instant
-from headwater.spark_listener.lineage.facets import Ledger, facets
+from headwater.spark_listener.lineage.facets import SET_ASIDE, Ledger, facets
 from headwater.spark_listener.lineage.names import snake_case
 from headwater.spark_listener.lineage.parents import RunName, new_run_id
 from headwater.spark_listener.lineage.queries import QueryContext
@@ -31,6 +31,9 @@ from headwater.spark_listener.settings import Settings
 from headwater.spark_listener.spool import SpoolFolder
 from headwater.spark_listener.tally import Tally
 
+if TYPE_CHECKING:
+    from headwater.spark_listener.set_aside.register import Register
+
 
 class Scribe:
     """The scribe of one application. The listener's thread uses it, and the program's thread after the listener has ended."""
@@ -44,8 +47,9 @@ class Scribe:
         origins: Origins,
         transports: Transports | None = None,
         recorded: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
+        register: Register | None = None,
     ) -> None:
-        """`recorded` adds the RDDs from which the rows of a query came to the query's capture."""
+        """`recorded` adds the RDDs from which the rows of a query came to its capture. `register` is None if no record is set aside."""
         self._folder = folder
         self._facts = facts
         self._mode = settings.mode
@@ -64,8 +68,9 @@ class Scribe:
         self._writer = Writer(folder, settings, tally, events, transports)
         self._operations = OperationRuns(self._writer, context, tally)
         self._streams = StreamRuns(self._writer, context, tally)
-        self._rdds = RddRuns(self._writer, context, settings, tally, origins)
-        self._queries = QueryRuns(self._writer, context, settings, tally, origins, self._streams, recorded)
+        self._register = register
+        self._rdds = RddRuns(self._writer, context, settings, tally, origins, register)
+        self._queries = QueryRuns(self._writer, context, settings, tally, origins, self._streams, recorded, register)
 
     def start(self, invocation: Invocation) -> None:
         problems = [dict(self._facts.obstacle)] if self._facts.obstacle else []
@@ -143,4 +148,5 @@ class Scribe:
         }
         left_out = dict(self._tally.left_out) or None
         ledger = Ledger(status=status, mode=self._mode, problems=problems, cost=cost, leftOut=left_out)
-        self._writer.write_last(self._writer.events.application_end(instant(at * 1000), outcome, ledger))
+        further = facets(**{SET_ASIDE: self._register.of_application() if self._register is not None else None})
+        self._writer.write_last(self._writer.events.application_end(instant(at * 1000), outcome, ledger, further))

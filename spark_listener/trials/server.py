@@ -25,6 +25,7 @@ from headwater.spark_listener.trials.program_inputs import ProgramInputs, hook_o
 from headwater.spark_listener.trials.user_functions import hook_functions
 
 _WHOLE_FILES = ("wholeTextFiles", "binaryFiles")
+_ALL_ROWS = 1 << 60
 _IGNORES_EMPTY = "spark.hadoopRDD.ignoreEmptySplits"
 
 
@@ -66,13 +67,14 @@ class TrialServer:
         watch.mkdir(parents=True)
         shadow.mkdir(parents=True, exist_ok=True)
         keep = {file: [tuple(each) for each in ranges] for file, ranges in order["keep"].items()}
-        self._inputs = ProgramInputs(keep, order["restrict"], Path(f"{shadow}.inputs"), str(watch))
+        whole = {file: [(0, _ALL_ROWS)] for file in order["files"]}
+        self._inputs = ProgramInputs(keep | whole, order["restrict"], Path(f"{shadow}.inputs"), str(watch))
         self._paths.shadow = shadow
         failure: TrialFailure | None = None
         for script in order["steps"]:
             trial = ReplayOrder(
                 replay="", shadow=str(shadow), exclude={}, script_sha256=script["script_sha256"], keep=keep,
-                restrict=order["restrict"], watch=str(watch), shows=order["shows"],
+                restrict=order["restrict"], watch=str(watch), shows=order["shows"], files=order["files"],
             )  # fmt: skip
             self._watcher.replayer = Replayer(trial)
             failure = self._run_script(script, trial)
@@ -91,6 +93,8 @@ class TrialServer:
         os.chdir(script["working_directory"])
         path = script["script"]
         sys.argv = [path, *script["arguments"]]
+        if script.get("modules"):
+            sys.path.insert(1, script["modules"])  # the launcher replaces the first entry by the folder of the script
         try:
             execute_script(path, order)
         except SystemExit as stop:

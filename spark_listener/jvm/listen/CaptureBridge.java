@@ -13,6 +13,8 @@ import headwater.rewrite.core.ReadableRoots;
 import headwater.rewrite.delta.TableWrite;
 import headwater.rewrite.families.Families;
 import headwater.rewrite.functions.EnclosedFunctions;
+import headwater.rewrite.functions.GuardedFunctions;
+import headwater.rewrite.functions.SetAsideRule;
 import headwater.rewrite.scans.keyed.DeclaredKeys;
 import headwater.rewrite.scans.keyed.ShortQuestion;
 import headwater.rewrite.kept.Checkpoint;
@@ -47,6 +49,7 @@ public final class CaptureBridge {
     private final CaptureRule rule; // null: records are not captured
     private final List<SparkStrategy> strategies = new ArrayList<>();
     private final ObjectMapper json = new ObjectMapper();
+    private SetAsideRule setAside; // null: records that fail are not set aside
     private boolean breakerReported; // that the breaker opened
     private long describingNanos; // of processor time
 
@@ -69,9 +72,23 @@ public final class CaptureBridge {
         EnclosedFunctions.state(new HashMap<>(pickles), version);
     }
 
+    /** Sets rows aside at which functions fail, in the sessions that are adopted from now on. */
+    public void setAside(Map<?, byte[]> pickles, String version) {
+        GuardedFunctions.state(new HashMap<>(pickles), version);
+        setAside = new SetAsideRule();
+    }
+
+    /** The operators whose failing rows are not set aside, each with the reason, as JSON. */
+    public String notSetAside() throws Exception {
+        return json.writeValueAsString(setAside == null ? new ArrayList<>() : setAside.refused());
+    }
+
     /** A session of the application. One that was cloned from an adopted session has the rule already. */
     public void adopt(SparkSession session) {
         events.adopt(session);
+        if (setAside != null) {
+            addSetAside(session);
+        }
         if (rule == null) {
             return;
         }
@@ -86,6 +103,17 @@ public final class CaptureBridge {
         List<SparkStrategy> extended = Scala.list(session.experimental().extraStrategies());
         extended.addAll(strategies);
         session.experimental().extraStrategies_$eq(Scala.seq(extended));
+    }
+
+    private void addSetAside(SparkSession session) {
+        List<Rule<LogicalPlan>> rules = Scala.list(session.experimental().extraOptimizations());
+        for (Rule<LogicalPlan> each : rules) {
+            if (each instanceof SetAsideRule) {
+                return;
+            }
+        }
+        rules.add(0, setAside);
+        session.experimental().extraOptimizations_$eq(Scala.seq(rules));
     }
 
     /** The replacement for a frame that is checkpointed. Null if there is nothing to record. Never throws. */

@@ -15,7 +15,8 @@ import java.util.stream.LongStream;
 final class ReplayRecords {
     final Map<String, long[]> excluded = new HashMap<>(); // file -> long[]
     final Map<String, long[]> kept = new HashMap<>(); // file -> long[]
-    private final Set<String> restricted = new HashSet<>(); // places of datasets of which only records in `kept` are read
+    final Set<String> whole = new HashSet<>(); // files of which all records are kept
+    private final Set<String> restricted = new HashSet<>(); // places of datasets of which only records in `kept` and files in `whole` are read
     final Map<String, Map<Long, Map<String, String>>> edits = new HashMap<>(); // file -> Map: row (Long) -> Map: column -> value as text, or null
     final String partials; // folder of partial results, or null
     final String marks; // folder of the marks of lines in text, or null
@@ -24,13 +25,16 @@ final class ReplayRecords {
     final List<String> changed = new ArrayList<>(); // places of the datasets that partial results are for
 
     /**
-     * `text`: {"exclude": {file: [row]}, "keep": {file: [row]}, "restrict": [place], "edits": {file: {row: {column:
+     * `text`: {"exclude": {file: [row]}, "keep": {file: [row]}, "files": [file], "restrict": [place], "edits": {file: {row: {column:
      * text}}}, "partials": {"folder", "changed"}, "marks": folder, "watch": folder, "shows": boolean}. A row may also be a range: [first row, row after the last].
      */
     ReplayRecords(String text) throws IOException {
         JsonNode root = new ObjectMapper().readTree(text);
         readRows(root.path("exclude"), excluded);
         readRows(root.path("keep"), kept);
+        for (JsonNode file : root.path("files")) {
+            whole.add(file.textValue());
+        }
         for (JsonNode place : root.path("restrict")) {
             restricted.add(place.textValue());
         }

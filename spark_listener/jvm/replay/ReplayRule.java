@@ -186,9 +186,26 @@ public final class ReplayRule extends Rule<LogicalPlan> implements RecordChange 
         if (relation.fileFormat() instanceof TextFileFormat && infersSchema()) {
             return scan;
         }
+        if (!records.whole.isEmpty() && isChanged(relation)) {
+            return withWholeFiles(scan, relation);
+        }
         SourceFiles files = new SourceFiles(0, unit(relation));
         NumberedScan changed = change(scan, relation, files, null);
         return changed == null ? scan : new Project(Scala.widened(scan.output()), changed.plan());
+    }
+
+    /** The scan of a restricted relation with the files that are kept whole. It has no other records. */
+    private LogicalPlan withWholeFiles(LogicalRelation scan, HadoopFsRelation relation) {
+        Set<String> paths = new HashSet<>();
+        for (SourceFiles.Entry entry : list(relation, new SourceFiles(0, 0L)).entries()) {
+            String file = OneSpelling.of(entry.path());
+            if (records.whole.contains(file) || !records.isRestricted(file)) {
+                paths.add(entry.path());
+            }
+        }
+        FileIndex files = new ChosenFiles(relation.location(), paths);
+        HadoopFsRelation chosen = Nodes.relation(relation, files, relation.partitionSchema(), relation.dataSchema(), relation.fileFormat());
+        return Nodes.scan(scan, chosen, scan.output());
     }
 
     /** For scans that a capture numbers. A scan with an index of ordinals is left alone afterwards. */

@@ -3,6 +3,7 @@ package headwater.rewrite.families;
 import headwater.rewrite.core.Family;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.functions.GuardedFunctions;
 import headwater.shim.Scala;
 import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
@@ -28,7 +29,21 @@ public final class PythonFamily extends Family {
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Rewriter.checkArguments(node);
         Rewritten child = rewriter.rewrite(node.children().apply(0));
-        return new Rewritten(node.withNewChildren(Scala.seq(child.plan)), child.hidden);
+        return new Rewritten(referring(node.withNewChildren(Scala.seq(child.plan)), child, rewriter), child.hidden);
+    }
+
+    /** The operator whose keeper, if it has one, gets the references of its rows. */
+    private static LogicalPlan referring(LogicalPlan node, Rewritten child, Rewriter rewriter) {
+        boolean batches = node instanceof BatchEvalPython;
+        List<PythonUDF> functions = Scala.list(batches ? ((BatchEvalPython) node).udfs() : ((ArrowEvalPython) node).udfs());
+        PythonUDF last = functions.get(functions.size() - 1);
+        if (!GuardedFunctions.isKeeper(last)) {
+            return node;
+        }
+        functions.set(functions.size() - 1, GuardedFunctions.referring(last, rewriter.capture.id, child.hidden));
+        return node instanceof ArrowEvalPython arrow
+            ? new ArrowEvalPython(Scala.seq(functions), arrow.resultAttrs(), child.plan, arrow.evalType())
+            : new BatchEvalPython(Scala.seq(functions), ((BatchEvalPython) node).resultAttrs(), child.plan);
     }
 
     public String behaviour(LogicalPlan node) {
