@@ -20,8 +20,12 @@ from headwater.backend.evidence.verify import (
     FORMAT,
     KEYS,
     MOST_BYTES,
+    PROV,
+    STAMPED,
+    STAMPED_CONSISTENCY,
     STATEMENT,
     STATEMENT_NOTE,
+    TOKEN,
     TRACE,
     Checkpoint,
     EvidenceError,
@@ -31,6 +35,7 @@ from headwater.backend.evidence.verify import (
     pack,
     statement_note,
 )
+from headwater.backend.evidence.witness import make_request
 from headwater.backend.ingest.log import IngestLog
 from headwater.errors import DamagedError, InvalidInputError, NotFoundError
 
@@ -59,6 +64,8 @@ def make_checkpoint(tree: Tree, log: IngestLog, key: SigningKey) -> tuple[Checkp
 def make_bundle(tree: Tree, log: IngestLog, tenant: str, key: SigningKey, subject: Subject, earlier: str | None = None) -> bytes:
     """Return a bundle. `earlier` is the note of an earlier checkpoint. The bundle then proves that the log only grew since.
 
+    If an authority has stamped a checkpoint with all entries of the bundle, the bundle has the first such token.
+
     Raises:
         NotFoundError: a run is not in the log.
         DamagedError: an entry of the log differs from the evidence.
@@ -66,14 +73,17 @@ def make_bundle(tree: Tree, log: IngestLog, tenant: str, key: SigningKey, subjec
     """
     checkpoint, note = make_checkpoint(tree, log, key)
     members = {CHECKPOINT: note.encode(), KEYS: _keys(tree), TRACE: _text_of(subject.trace)}
-    members["provenance.json"] = subject.provenance
+    members[PROV] = subject.provenance
     if earlier is not None:
-        members |= _growth(tree, key, checkpoint, earlier)
+        members |= _growth(tree, key, checkpoint, earlier, (EARLIER, CONSISTENCY))
     leaves = list(tree.leaves_of(subject.runs, checkpoint.size))
     if len(leaves) > _MOST_ENTRIES:
         raise InvalidInputError(f"The runs of this answer have {len(leaves):,} entries in the log.", hint="Ask about fewer records.")
     if missing := sorted(set(subject.runs) - {json.loads(leaf.leaf)["run"] for leaf in leaves}):
         raise NotFoundError(f"The log has no entry of the run {missing[0]}.", hint="It may have been pruned, or imported without events.")
+    stamp = tree.first_stamp(max((leaf.number + 1 for leaf in leaves), default=0))
+    if stamp is not None:
+        members |= {**_growth(tree, key, checkpoint, stamp[0], (STAMPED, STAMPED_CONSISTENCY)), TOKEN: stamp[1]}
     for leaf in leaves:
         members |= _entry(tree, log, tenant, leaf, checkpoint.size)
     statement = rfc8785.dumps(
@@ -96,15 +106,27 @@ def _keys(tree: Tree) -> bytes:
     return rfc8785.dumps([{"key": public, "made": made, "note": note} for public, note, made in tree.public_keys()])
 
 
-def _growth(tree: Tree, key: SigningKey, checkpoint: Checkpoint, earlier: str) -> dict[str, bytes]:
+def make_grown_checkpoint(tree: Tree, log: IngestLog, key: SigningKey, earlier: str) -> str:
+    """Return a new checkpoint with the proof that the log only grew since an earlier one. Raises as `make_bundle`."""
+    checkpoint, note = make_checkpoint(tree, log, key)
+    first = _read_earlier(tree, earlier)
+    return make_request(note, first.size, tree.consistency(first.size, checkpoint.size))
+
+
+def _read_earlier(tree: Tree, earlier: str) -> Checkpoint:
     try:
         first = Checkpoint.parse(open_note(earlier, [PublicKey.parse(public) for public, _, _ in tree.public_keys()]))
     except EvidenceError as error:
         raise InvalidInputError(f"The earlier checkpoint is not of this home: {error}", field="since") from error
     tree.check(first)
+    return first
+
+
+def _growth(tree: Tree, key: SigningKey, checkpoint: Checkpoint, earlier: str, names: tuple[str, str]) -> dict[str, bytes]:
+    first = _read_earlier(tree, earlier)
     note = earlier + ("" if key.signature(first.text) in earlier else key.signature(first.text))
     proof = tree.consistency(first.size, checkpoint.size)
-    return {EARLIER: note.encode(), CONSISTENCY: rfc8785.dumps([base64.b64encode(node).decode() for node in proof])}
+    return {names[0]: note.encode(), names[1]: rfc8785.dumps([base64.b64encode(node).decode() for node in proof])}
 
 
 def _entry(tree: Tree, log: IngestLog, tenant: str, leaf: Leaf, size: int) -> dict[str, bytes]:

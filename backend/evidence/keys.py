@@ -73,7 +73,7 @@ def _load(path: Path, tree: Tree, name: str | None) -> SigningKey:
     if name and name != public.name:
         raise ConfigurationError(f"The evidence of this home has the name {public.name}.", hint="The name cannot be changed.")
     _complete(path, public)
-    key = SigningKey(public.name, _read(path))
+    key = SigningKey(public.name, read_private(path))
     if key.public != public:
         raise DamagedError(f"{path} is not the key {public.text}.", hint="Restore the key file and evidence.db from the same backup.")
     return key
@@ -85,7 +85,7 @@ def rotate(path: Path, tree: Tree) -> SigningKey:
     with tree.transaction():
         old = _load(path, tree, None)
         new = SigningKey(old.name, Ed25519PrivateKey.generate())
-        _write(_waiting(path), new.private)
+        write_private(_waiting(path), new.private)
         tree.add_key(new.public.text, old.sign(key_note(new.public)), now())
     _complete(path, new.public)
     return new
@@ -96,8 +96,8 @@ def _make_first(path: Path, tree: Tree, name: str | None) -> None:
     with tree.transaction():
         if tree.public_keys():
             return
-        key = SigningKey(_check_name(name or f"headwater/{secrets.token_hex(4)}"), Ed25519PrivateKey.generate())
-        _write(_waiting(path), key.private)
+        key = SigningKey(check_name(name or f"headwater/{secrets.token_hex(4)}"), Ed25519PrivateKey.generate())
+        write_private(_waiting(path), key.private)
         tree.add_key(key.public.text, None, now())
     _complete(path, key.public)
 
@@ -105,7 +105,7 @@ def _make_first(path: Path, tree: Tree, name: str | None) -> None:
 def _complete(path: Path, public: PublicKey) -> None:
     """Give a new key file its name, if it has the public key. Another process, or an interrupted one, may have left that to this one."""
     with suppress(FileNotFoundError, DamagedError):
-        if SigningKey(public.name, _read(_waiting(path))).public == public:
+        if SigningKey(public.name, read_private(_waiting(path))).public == public:
             _waiting(path).replace(path)
 
 
@@ -113,13 +113,15 @@ def _waiting(path: Path) -> Path:
     return path.with_name(f"{path.name}.new")
 
 
-def _check_name(name: str) -> str:
+def check_name(name: str) -> str:
+    """Return the name of a key, if it fits into a note."""
     if not _NAME.fullmatch(name):
         raise ConfigurationError(f"{name!r} is no name for a key.", hint="Use up to 100 letters, digits, dots, dashes and slashes.")
     return name
 
 
-def _write(path: Path, key: Ed25519PrivateKey) -> None:
+def write_private(path: Path, key: Ed25519PrivateKey) -> None:
+    """Write a private key that only this user can read."""
     path.unlink(missing_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
@@ -128,7 +130,7 @@ def _write(path: Path, key: Ed25519PrivateKey) -> None:
         os.fsync(file.fileno())
 
 
-def _read(path: Path) -> Ed25519PrivateKey:
+def read_private(path: Path) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(path.read_bytes(), None)
     except FileNotFoundError as error:

@@ -10,6 +10,7 @@ A bundle is a ZIP file without compression. It contains:
 | `statement.note` | the SHA-256 of `statement.json`, signed |
 | `checkpoint` | the size and the root of the Merkle tree over the log, signed |
 | `earlier`, `consistency.json` | an older checkpoint, and the proof that the log only grew since (both or none) |
+| `stamped`, `stamped.json`, `timestamp.der` | the same, with a time-stamp token of its text, see `timestamp_token.py` (all or none) |
 | `keys.json` | the public keys of the log, oldest first. Each key but the first is in a note that the key before it signed |
 | `entries/N.leaf`, `.salt`, `.body`, `.proof` | entry N of the log. An erased entry has no salt and no body |
 | `trace.json`, `provenance.json` | the answer that the bundle proves the sources of |
@@ -24,13 +25,14 @@ from __future__ import annotations
 
 import argparse
 import base64
-import binascii
 import io
 import json
+import re
 import sys
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -38,15 +40,17 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-FORMAT = "headwater evidence 1"
-KEY_NOTE = "headwater evidence key"
+FORMAT, KEY_NOTE = "headwater evidence 1", "headwater evidence key"
 STATEMENT, STATEMENT_NOTE, CHECKPOINT = "statement.json", "statement.note", "checkpoint"
 EARLIER, CONSISTENCY, KEYS, TRACE = "earlier", "consistency.json", "keys.json", "trace.json"
-MOST_BYTES = 512 << 20
-MOST_MEMBERS = 50_000
-_ED25519 = b"\x01"  # the type of a key in a signed note
+STAMPED, STAMPED_CONSISTENCY, TOKEN, PROV = "stamped", "stamped.json", "timestamp.der", "provenance.json"
+_ENTRY = re.compile(r"entries/(0|[1-9][0-9]{0,14})\.(leaf|salt|body|proof)")
+_PARTS = (STATEMENT, STATEMENT_NOTE, CHECKPOINT, EARLIER, CONSISTENCY, STAMPED, STAMPED_CONSISTENCY, TOKEN, KEYS, TRACE, PROV)
+MOST_BYTES, MOST_MEMBERS = 512 << 20, 50_000
+LOG_KEY, WITNESS_KEY = b"\x01", b"\x04"  # the types of keys in a signed note
 _DATE = (1980, 1, 1, 0, 0, 0)
 _SIGNATURE = "\N{EM DASH} "  # begins a line of a signature
+Members = Mapping[str, bytes]
 
 
 class EvidenceError(Exception):
@@ -55,27 +59,28 @@ class EvidenceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """A public key of a log: a name, and 32 bytes of Ed25519."""
+    """A public key of a log or a witness: a name, and 32 bytes of Ed25519."""
 
     name: str
     key: bytes
+    kind: bytes = LOG_KEY
 
     @property
     def id(self) -> bytes:
         """The four bytes that identify the key in a signature."""
-        return sha256(self.name.encode() + b"\n" + _ED25519 + self.key).digest()[:4]
+        return sha256(self.name.encode() + b"\n" + self.kind + self.key).digest()[:4]
 
     @property
     def text(self) -> str:
-        return f"{self.name}+{self.id.hex()}+{base64.b64encode(_ED25519 + self.key).decode()}"
+        return f"{self.name}+{self.id.hex()}+{base64.b64encode(self.kind + self.key).decode()}"
 
     @classmethod
-    def parse(cls, text: str) -> PublicKey:
+    def parse(cls, text: str, kind: bytes = LOG_KEY) -> PublicKey:
         """Parse NAME+HASH+KEY."""
         name, _, rest = text.strip().partition("+")
         raw = _decode(rest.partition("+")[2], "a public key")
-        found = cls(name, raw[1:])
-        if raw[:1] != _ED25519 or len(raw) != 33 or found.text != text.strip():
+        found = cls(name, raw[1:], kind)
+        if raw[:1] != kind or len(raw) != 33 or found.text != text.strip():
             raise EvidenceError(f"{text[:100]!r} is no public key of the form NAME+HASH+KEY.")
         return found
 
@@ -111,35 +116,38 @@ class Report:
     question: Mapping[str, Any]
     checkpoint: Checkpoint
     earlier: Checkpoint | None
+    stamped: Checkpoint | None
     entries: int
     erased: int
     key: PublicKey
+    witnessed: str | None
 
 
-def verify(bundle: bytes, trusted: PublicKey) -> Report:
-    """Verify a bundle by a trusted key: the first or a later key of the log.
-
-    Raises:
-        EvidenceError: the bundle is not valid.
-    """
+def verify(bundle: bytes, trusted: PublicKey, witness: PublicKey | None = None) -> Report:
+    """Verify a bundle by a trusted key: the first or a later key of the log. A `witness` must have signed the earliest checkpoint."""
     try:
-        return _verify(bundle, trusted)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+        return _verify(bundle, trusted, witness)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, OSError, RecursionError) as error:
         raise EvidenceError(f"A member of the bundle has another form ({type(error).__name__}).") from error
 
 
-def _verify(bundle: bytes, trusted: PublicKey) -> Report:
+def _verify(bundle: bytes, trusted: PublicKey, witness: PublicKey | None) -> Report:
     members = unpack(bundle)
     keys = _check_keys(_json(members, KEYS), trusted)
     statement = _check_statement(members, keys)
     checkpoint = Checkpoint.parse(open_note(_text(members, CHECKPOINT), keys))
     if checkpoint.origin != trusted.name:
         raise EvidenceError(f"The checkpoint is of the log {checkpoint.origin}, and the key of {trusted.name}.")
-    earlier = _check_growth(members, checkpoint, keys)
+    earlier = _check_growth(members, (EARLIER, CONSISTENCY), checkpoint, keys)
+    stamped = _check_growth(members, (STAMPED, STAMPED_CONSISTENCY, TOKEN), checkpoint, keys)
     numbers = sorted({int(name[8:].partition(".")[0]) for name in members if name.startswith("entries/")})
+    if stamped and numbers and numbers[-1] >= stamped.size:
+        raise EvidenceError("The time stamp is older than an entry.")
     erased = sum(not _check_entry(members, number, checkpoint) for number in numbers)
     _check_captures(members, numbers)
-    return Report(statement["made"], statement["question"], checkpoint, earlier, len(numbers), erased, keys[-1])
+    seconds = open_witnessed(_text(members, EARLIER if earlier else CHECKPOINT), [witness])[1] if witness else 0
+    seen = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC" if seconds else None
+    return Report(statement["made"], statement["question"], checkpoint, earlier, stamped, len(numbers), erased, keys[-1], seen)
 
 
 def _check_keys(entries: Any, trusted: PublicKey) -> list[PublicKey]:
@@ -172,12 +180,14 @@ def _check_statement(members: Mapping[str, bytes], keys: Sequence[PublicKey]) ->
     return statement
 
 
-def _check_growth(members: Mapping[str, bytes], checkpoint: Checkpoint, keys: Sequence[PublicKey]) -> Checkpoint | None:
-    """Check that the log only grew since the earlier checkpoint of the bundle."""
-    if EARLIER not in members:
+def _check_growth(members: Members, names: Sequence[str], checkpoint: Checkpoint, keys: Sequence[PublicKey]) -> Checkpoint | None:
+    """Check that the log only grew since an earlier checkpoint of the bundle. `names` are its members: all or none are there."""
+    if members.keys().isdisjoint(names):
         return None
-    earlier = Checkpoint.parse(open_note(_text(members, EARLIER), keys))
-    proof = [_decode(text, "a consistency proof") for text in _json(members, CONSISTENCY)]
+    if missing := [name for name in names if name not in members]:
+        raise EvidenceError(f"{missing[0]} is missing.")
+    earlier = Checkpoint.parse(open_note(_text(members, names[0]), keys))
+    proof = [_decode(text, "a consistency proof") for text in _json(members, names[1])]
     if earlier.origin != checkpoint.origin or not is_consistent(earlier.size, checkpoint.size, earlier.root, checkpoint.root, proof):
         raise EvidenceError(f"The log was changed before its entry {earlier.size}: the two checkpoints are not of one log.")
     return earlier
@@ -209,7 +219,6 @@ def _check_captures(members: Mapping[str, bytes], numbers: Sequence[int]) -> Non
 
 
 def key_note(key: PublicKey) -> str:
-    """The text that the previous key signs."""
     return f"{KEY_NOTE}\n{key.text}\n"
 
 
@@ -231,20 +240,10 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 def root_of(leaf: bytes, index: int, size: int, proof: Sequence[bytes]) -> bytes | None:
     """Return the root that an inclusion proof gives (RFC 9162, 2.1.3.2), or None if the proof has a wrong length."""
-    if index >= size:
-        return None
-    at, last, root = index, size - 1, leaf
-    for node in proof:
-        if last == 0:
-            return None
-        if at & 1 or at == last:
-            root = node_hash(node, root)
-            while at and not at & 1:
-                at, last = at >> 1, last >> 1
-        else:
-            root = node_hash(root, node)
-        at, last = at >> 1, last >> 1
-    return root if last == 0 else None
+    steps = _steps(index, size - 1, proof) if index < size else None
+    for node, is_left in steps or ():
+        leaf = node_hash(node, leaf) if is_left else node_hash(leaf, node)
+    return None if steps is None else leaf
 
 
 def is_consistent(first: int, second: int, first_root: bytes, second_root: bytes, proof: Sequence[bytes]) -> bool:
@@ -254,48 +253,57 @@ def is_consistent(first: int, second: int, first_root: bytes, second_root: bytes
     if first == 0 or first > second:
         return first == 0 and not proof
     path = [first_root, *proof] if first & (first - 1) == 0 else list(proof)
-    if not path:
-        return False
     at, last = first - 1, second - 1
     while at & 1:
         at, last = at >> 1, last >> 1
+    if not path or (steps := _steps(at, last, path[1:])) is None:
+        return False
     old = new = path[0]
-    for node in path[1:]:
+    for node, is_left in steps:
+        old, new = (node_hash(node, old), node_hash(node, new)) if is_left else (old, node_hash(new, node))
+    return old == first_root and new == second_root
+
+
+def _steps(at: int, last: int, proof: Sequence[bytes]) -> list[tuple[bytes, bool]] | None:
+    """Return each node of a proof with its side (True: left). None: the proof has a wrong length."""
+    steps: list[tuple[bytes, bool]] = []
+    for node in proof:
         if last == 0:
-            return False
-        if at & 1 or at == last:
-            old, new = node_hash(node, old), node_hash(node, new)
-            while at and not at & 1:
-                at, last = at >> 1, last >> 1
-        else:
-            new = node_hash(new, node)
+            return None
+        steps.append((node, bool(at & 1) or at == last))
+        while steps[-1][1] and at and not at & 1:
+            at, last = at >> 1, last >> 1
         at, last = at >> 1, last >> 1
-    return last == 0 and old == first_root and new == second_root
+    return steps if last == 0 else None
 
 
 def open_note(note: str, keys: Sequence[PublicKey]) -> str:
-    """Return the text of a signed note after checking its signatures by these keys.
+    """Return the text of a note that one of these keys signed. Another note, or a wrong signature of one of them, is refused."""
+    return open_witnessed(note, keys)[0]
 
-    Raises:
-        EvidenceError: none of the keys signed the note, or the signature of one is wrong.
-    """
+
+def open_witnessed(note: str, keys: Sequence[PublicKey]) -> tuple[str, int]:
+    """Return the text as `open_note` does, and the seconds since 1970 at which a witness signed it (C2SP tlog-cosignature)."""
     text, separator, signatures = note.rpartition("\n\n")
-    is_signed = False
+    is_signed, seconds = False, 0
     for line in signatures.splitlines(keepends=True) if separator else []:
         if not line.startswith(_SIGNATURE) or not line.endswith("\n") or line.count(" ") != 2:
             raise EvidenceError("A signature of a note has another form.")
         name, encoded = line[len(_SIGNATURE) : -1].split(" ")
         raw = _decode(encoded, "a signature")
-        for key in keys:
-            if key.name == name and key.id == raw[:4]:
-                try:
-                    Ed25519PublicKey.from_public_bytes(key.key).verify(raw[4:], (text + "\n").encode())
-                except InvalidSignature:
-                    raise EvidenceError(f"The signature of {name} is wrong.") from None
-                is_signed = True
+        for key in (key for key in keys if key.name == name and key.id == raw[:4]):
+            signed, signature = f"{text}\n", raw[4:]
+            if key.kind == WITNESS_KEY:
+                seconds, signature = int.from_bytes(raw[4:12], "big"), raw[12:]
+                signed = f"cosignature/v1\ntime {seconds}\n{signed}"
+            try:
+                Ed25519PublicKey.from_public_bytes(key.key).verify(signature, signed.encode())
+            except InvalidSignature:
+                raise EvidenceError(f"The signature of {name} is wrong.") from None
+            is_signed = True
     if not is_signed:
         raise EvidenceError(f"No trusted key signed the note that begins with {text[:60]!r}.")
-    return text + "\n"
+    return text + "\n", seconds
 
 
 def pack(members: Mapping[str, bytes]) -> bytes:
@@ -323,7 +331,7 @@ def unpack(bundle: bytes) -> dict[str, bytes]:
             members = {info.filename: archive.read(info) for info in infos}
     except (zipfile.BadZipFile, ValueError, EOFError, OSError, NotImplementedError, RuntimeError) as error:
         raise EvidenceError(f"The bundle is no ZIP file, or damaged: {error}.") from error
-    if any(not _is_known(name) for name in members):
+    if any(name not in _PARTS and not _ENTRY.fullmatch(name) for name in members):
         raise EvidenceError("The bundle has a member of another name.")
     if pack(members) != bundle:
         raise EvidenceError("The ZIP file was written in another way, or changed outside of its members.")
@@ -334,15 +342,6 @@ def read_bundle(path: Path) -> bytes:
     """Read a file up to one byte more than the permitted size of a bundle, so that `unpack` can refuse a larger one."""
     with path.open("rb") as file:
         return file.read(MOST_BYTES + 1)
-
-
-def _is_known(name: str) -> bool:
-    stem, _, kind = name.removeprefix("entries/").partition(".")
-    if name.startswith("entries/"):
-        return (
-            stem.isascii() and stem.isdecimal() and len(stem) < 16 and str(int(stem)) == stem and kind in ("leaf", "salt", "body", "proof")
-        )
-    return name in (STATEMENT, STATEMENT_NOTE, CHECKPOINT, EARLIER, CONSISTENCY, KEYS, TRACE, "provenance.json")
 
 
 def _text(members: Mapping[str, bytes], name: str) -> str:
@@ -363,7 +362,7 @@ def _decode(text: object, what: str) -> bytes:
     """Decode base64 of the one canonical form."""
     try:
         raw = base64.b64decode(str(text), validate=True)
-    except (binascii.Error, ValueError) as error:
+    except ValueError as error:
         raise EvidenceError(f"{what} is not in base64.") from error
     if base64.b64encode(raw).decode() != text:
         raise EvidenceError(f"{what} is not in canonical base64.")
@@ -374,9 +373,11 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description="Verify an evidence bundle of Headwater.")
     parser.add_argument("bundle", type=Path)
     parser.add_argument("--key", required=True, help="the trusted public key, NAME+HASH+KEY")
+    parser.add_argument("--witness", help="the public key of a witness that must have signed, too")
     options = parser.parse_args(arguments)
     try:
-        report = verify(read_bundle(options.bundle), PublicKey.parse(options.key))
+        witness = PublicKey.parse(options.witness, WITNESS_KEY) if options.witness else None
+        report = verify(read_bundle(options.bundle), PublicKey.parse(options.key), witness)
     except (EvidenceError, OSError) as error:
         sys.stderr.write(f"NOT VALID: {error}\n")
         return 1
@@ -387,10 +388,11 @@ def main(arguments: Sequence[str]) -> int:
 def summary(report: Report) -> str:
     """Describe in a few sentences what a bundle proves."""
     grown = f" The log only grew since its entry {report.earlier.size}." if report.earlier else ""
+    seen = f" A witness signed its state of that time at {report.witnessed}." if report.witnessed else ""
     erased = f" The contents of {report.erased} of them were erased." if report.erased else ""
     return (
         f"Made {report.made} by {report.key.name}. {report.entries} entries are in its log of {report.checkpoint.size} entries,"
-        f" with the root {report.checkpoint.root.hex()}.{erased}{grown}"
+        f" with the root {report.checkpoint.root.hex()}.{erased}{grown}{seen}"
     )
 
 

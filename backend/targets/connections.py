@@ -5,8 +5,11 @@ The host name is resolved once. The connection uses the checked address, so a na
 
 from __future__ import annotations
 
+import http.client
 import socket
+import ssl
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from headwater.errors import UnavailableError
 
@@ -40,3 +43,25 @@ def connect(host: str, port: int, *, is_private: bool) -> socket.socket:
         except OSError as error:
             failure = error
     raise failure or OSError("no address")
+
+
+class _HttpConnection(http.client.HTTPConnection):
+    """A connection to the checked address of a host, with TLS for `https`."""
+
+    def __init__(self, host: str, port: int, *, is_private: bool, tls: ssl.SSLContext | None) -> None:
+        super().__init__(host, port, timeout=SECONDS)
+        self._is_private = is_private
+        self._tls = tls
+
+    def connect(self) -> None:
+        plain = connect(self.host, self.port, is_private=self._is_private)
+        self.sock = self._tls.wrap_socket(plain, server_hostname=self.host) if self._tls else plain
+
+
+def connection_to(url: str, *, is_private: bool) -> tuple[http.client.HTTPConnection, str]:
+    """Return a connection that is not yet open to the host of an http or https address, and the path to request."""
+    parts = urlsplit(url)
+    assert parts.hostname is not None  # noqa: S101 - the settings check it
+    tls = ssl.create_default_context() if parts.scheme == "https" else None
+    connection = _HttpConnection(parts.hostname, parts.port or (443 if tls else 80), is_private=is_private, tls=tls)
+    return connection, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

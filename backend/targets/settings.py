@@ -17,6 +17,11 @@ port = 587
 user = "headwater"
 password_file = "smtp-password"
 
+[[timestamp]]
+name = "authority"
+url = "https://timestamp.example.com"   # http only to this machine
+certificate_file = "authority.pem"      # of the authority, or of one that issued it; relative to the home
+
 A target that is invalid disables only itself.
 """
 
@@ -26,11 +31,13 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from headwater.backend.targets.mail import MailTarget
+from headwater.backend.targets.timestamp import TimestampTarget
 from headwater.backend.targets.webhook import WebhookTarget
 from headwater.errors import ConfigurationError, NotFoundError
 from headwater.graph.storage.open_files import read_small_file
@@ -39,6 +46,8 @@ T = TypeVar("T")
 RETRY_HOURS = 24
 _WEBHOOK = {"name", "url", "secret_file", "private", "retry_hours"}
 _MAIL = {"name", "host", "port", "from", "to", "security", "user", "password_file", "private", "retry_hours"}
+_TIMESTAMP = {"name", "url", "certificate_file", "private"}
+_KINDS = ("webhook", "mail", "timestamp")
 _MOST_BYTES = 1024 * 1024
 _MOST_HOURS = 30 * 24
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
@@ -46,10 +55,11 @@ _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The webhooks and the mail servers, by name. `faults` has the reason why a target cannot be used, by name."""
+    """The webhooks, mail servers and time-stamp authorities, by name. `faults` has the reason why a target cannot be used, by name."""
 
     webhooks: Mapping[str, WebhookTarget] = field(default_factory=dict)
     mails: Mapping[str, MailTarget] = field(default_factory=dict)
+    timestamps: Mapping[str, TimestampTarget] = field(default_factory=dict)
     faults: Mapping[str, ConfigurationError] = field(default_factory=dict)
 
     def webhook(self, name: str) -> WebhookTarget:
@@ -60,6 +70,10 @@ class Targets:
             ConfigurationError: the operator's description of the webhook is invalid.
         """
         return self._named(name, self.webhooks, "webhook")
+
+    def timestamp(self, name: str) -> TimestampTarget:
+        """Return a time-stamp authority. Raises like `webhook`."""
+        return self._named(name, self.timestamps, "time-stamp authority")
 
     def any(self, name: str) -> WebhookTarget | MailTarget:
         """Return a webhook or a mail server. Raises like `webhook`."""
@@ -99,17 +113,18 @@ def read_usable_targets(path: Path) -> Targets:
         return Targets()
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}.", hint="Correct it; docs/guide/triggers.md shows one.") from error
-    if extra := sorted(set(stated) - {"webhook", "mail"}):
+    if extra := sorted(set(stated) - {*_KINDS}):
         raise _odd(path, f"{extra[0]} is not a kind of target")
     faults: dict[str, ConfigurationError] = {}
     webhooks = _read_each(path, stated, "webhook", _webhook, faults)
     mails = _read_each(path, stated, "mail", _mail, faults)
-    counts = Counter(str(one.get("name")) for kind in ("webhook", "mail") for one in _tables(path, stated, kind))
+    timestamps = _read_each(path, stated, "timestamp", _timestamp, faults)
+    counts = Counter(str(one.get("name")) for kind in _KINDS for one in _tables(path, stated, kind))
     for name in (name for name, count in counts.items() if count > 1):
         faults[name] = _odd(path, f"two targets are named {name}")
-        webhooks.pop(name, None)
-        mails.pop(name, None)
-    return Targets(webhooks, mails, faults)
+        for known in (webhooks, mails, timestamps):
+            known.pop(name, None)
+    return Targets(webhooks, mails, timestamps, faults)
 
 
 def _read_each(
@@ -127,6 +142,35 @@ def _read_each(
 
 def _webhook(path: Path, stated: Mapping[str, Any]) -> WebhookTarget:
     _check_keys(path, stated, _WEBHOOK, ("name", "url", "secret_file"))
+    return WebhookTarget(
+        str(stated["name"]), _url(path, stated), _secret(path, str(stated["secret_file"])), is_private=stated.get("private") is True,
+        retry_seconds=_retry_seconds(path, stated),
+    )  # fmt: skip
+
+
+def _timestamp(path: Path, stated: Mapping[str, Any]) -> TimestampTarget:
+    _check_keys(path, stated, _TIMESTAMP, ("name", "url", "certificate_file"))
+    url, file = _url(path, stated), path.parent / str(stated["certificate_file"])
+    is_here = _is_loopback(urlsplit(url).hostname or "")
+    if urlsplit(url).scheme != "https" and not is_here:
+        raise _odd(path, f"the url of {stated['name']} is not https. Only an authority on this machine may have another one")
+    try:
+        certificate = read_small_file(file, _MOST_BYTES)
+    except OSError as error:
+        raise ConfigurationError(f"{file} cannot be read: {error.strerror}.", hint=f"{path.name} names it.") from error
+    if b"-----BEGIN CERTIFICATE-----" not in certificate:
+        raise _odd(path, f"{file.name} is no certificate in PEM form")
+    return TimestampTarget(str(stated["name"]), url, certificate, is_private=is_here or stated.get("private") is True)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _url(path: Path, stated: Mapping[str, Any]) -> str:
     url = str(stated["url"])
     try:
         parts = urlsplit(url)
@@ -136,10 +180,7 @@ def _webhook(path: Path, stated: Mapping[str, Any]) -> WebhookTarget:
         is_whole = False
     if not is_whole or any(letter <= " " for letter in url):
         raise _odd(path, f"the url of {stated['name']} is not an http or https address without a user")
-    return WebhookTarget(
-        str(stated["name"]), url, _secret(path, str(stated["secret_file"])), is_private=stated.get("private") is True,
-        retry_seconds=_retry_seconds(path, stated),
-    )  # fmt: skip
+    return url
 
 
 def _mail(path: Path, stated: Mapping[str, Any]) -> MailTarget:

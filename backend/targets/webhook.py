@@ -9,16 +9,14 @@ from __future__ import annotations
 import hmac
 import http.client
 import json
-import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
-from urllib.parse import urlsplit
 
 import headwater
-from headwater.backend.targets.connections import SECONDS, connect
+from headwater.backend.targets.connections import connection_to
 from headwater.errors import HeadwaterError, UnavailableError
 
 SIGNATURE = "X-Headwater-Signature"
@@ -43,19 +41,6 @@ class WebhookTarget:
     retry_seconds: float = 86_400.0
 
 
-class _Connection(http.client.HTTPConnection):
-    """A connection to the checked address of a host, with TLS for `https`."""
-
-    def __init__(self, host: str, port: int, *, is_private: bool, tls: ssl.SSLContext | None) -> None:
-        super().__init__(host, port, timeout=SECONDS)
-        self._is_private = is_private
-        self._tls = tls
-
-    def connect(self) -> None:
-        plain = connect(self.host, self.port, is_private=self._is_private)
-        self.sock = self._tls.wrap_socket(plain, server_hostname=self.host) if self._tls else plain
-
-
 def call_webhook(target: WebhookTarget, document: Mapping[str, Any], *, key: str) -> int:
     """Send a document, and return the status code of the answer. `key` identifies the delivery.
 
@@ -63,12 +48,8 @@ def call_webhook(target: WebhookTarget, document: Mapping[str, Any], *, key: str
         UnavailableError: the receiver does not answer, or asks for a later attempt.
         DeliveryError: the receiver refused the request.
     """
-    parts = urlsplit(target.url)
-    assert parts.hostname is not None  # noqa: S101 - the settings check it
     body = json.dumps(document, separators=(",", ":")).encode()
-    tls = ssl.create_default_context() if parts.scheme == "https" else None
-    connection = _Connection(parts.hostname, parts.port or (443 if tls else 80), is_private=target.is_private, tls=tls)
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    connection, path = connection_to(target.url, is_private=target.is_private)
     headers = {
         "Content-Type": "application/json", "User-Agent": f"headwater/{headwater.__version__}", "Idempotency-Key": key,
         SIGNATURE: sign(target.secret, body, int(time.time())), "Connection": "close",

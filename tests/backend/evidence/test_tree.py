@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
+import rfc8785
 
 from headwater.backend.evidence.tree import Tree
 from headwater.backend.evidence.verify import is_consistent, leaf_hash, root_of
@@ -109,8 +112,9 @@ def test_erased_entries_keep_their_leaf(tree: Tree) -> None:
 
 def test_a_missing_hash_is_named(tmp_path: Path) -> None:
     empty = Tree(tmp_path / "empty.db", TENANT)
-    with pytest.raises(DamagedError, match=r"hash .* missing"):
-        empty.root(3)
+    for size in (3, 300):
+        with pytest.raises(DamagedError, match=r"(leaf|hash) .* missing"):
+            empty.root(size)
     empty.close()
 
 
@@ -120,4 +124,48 @@ def test_bodies_of_any_form_become_leaves(tmp_path: Path, log: SqliteLog) -> Non
     tree = Tree(tmp_path / "odd.db", TENANT)
     assert tree.extend(log) == len(bodies)
     assert len(list(tree.leaves_of({""}, tree.size))) == len(bodies)
+    tree.close()
+
+
+def test_a_tree_of_many_portions_is_the_tree_of_the_standard(tmp_path: Path, log: SqliteLog) -> None:
+    drawn = random.Random(5)
+    count = 0
+    while count < 2_700:
+        portion = drawn.choice((1, 2, 255, 256, 257, 1_100))
+        log.append(TENANT, [_draft(number) for number in range(count, count + portion)]).result()
+        tree = Tree(tmp_path / "evidence.db", TENANT)
+        before = tree.size
+        old = tree.root(before)
+        count = tree.extend(log)
+        leaves = [leaf.leaf for leaf in tree.leaves_of({f"run-{number}" for number in range(count)}, count)]
+        assert len(leaves) == count
+        assert tree.root(count) == _root(leaves)
+        assert is_consistent(before, count, old, tree.root(count), tree.consistency(before, count))
+        for number in drawn.sample(range(count), min(count, 20)):
+            assert root_of(leaf_hash(leaves[number]), number, count, tree.inclusion(number, count)) == tree.root(count)
+        assert all(rfc8785.dumps(json.loads(leaf)) == leaf for leaf in leaves[before:])
+        tree.close()
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"run": {"runId": "a"}}, {"parent": {"run": {"runId": "b"}}, "run": {"runId": "a"}}, {"x": [{"run": {"runId": "b"}}]},
+        {"run": {"facets": {"parent": {"run": {"runId": "b"}}}, "runId": "a"}}, {"run": {"namespace": "n", "job": "j", "runId": "a"}},
+        {"x": '"run":{"runId":"b"}', "run": {"runId": "a"}}, {"x": "{[", "run": {"runId": "a"}}, {"x": "}", "y": {"run": {"runId": "b"}}},
+        {"run": {"runId": "\u00e9"}}, {"run": {"runId": "a\\"}}, {"run": {"x": {"runId": "b"}}}, {"run": {"runId": ""}},
+        [{"run": {"runId": "b"}}],
+        {"x": "a\\", "y": {"run": {"runId": "b"}}}, {"run": {"runId": "\ud800"}},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("indent", [None, 2])
+def test_the_run_of_a_leaf_is_that_of_the_whole_document(document: Any, indent: int | None, tmp_path: Path, log: SqliteLog) -> None:
+    run = document.get("run", {}).get("runId", "") if isinstance(document, dict) else ""
+    body = json.dumps(document, indent=indent, ensure_ascii=run == "\ud800").encode()
+    log.append(TENANT, [Draft(EntryKind.EVENT, sha256(body).digest(), body)]).result()
+    tree = Tree(tmp_path / "evidence.db", TENANT)
+    tree.extend(log)
+    wanted = "" if run == "\ud800" else run
+    [leaf] = tree.leaves_of({wanted}, 1)
+    assert json.loads(leaf.leaf)["run"] == wanted
     tree.close()
