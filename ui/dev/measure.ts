@@ -1,7 +1,8 @@
 /**
  * Opens datasets in Chromium and says how long the page took: `python -m bench.page` runs it against a service on a large lake.
  *
- * `graph_ms` is from the start of the navigation to the frame that holds the first link of the graph, `frame_ms` the longest frame from
+ * `graph_ms` is from the start of the navigation to the frame that holds the first link of the graph. `graph_cpu_ms` is the processor time of
+ * the page's process and of the service until then, and `script_kb` the size of the scripts, as they were sent. `frame_ms` is the longest frame from
  * there to a second after the page came to rest, `frame_cpu_ms` the most processor time that the page's main thread took for one frame
  * (the fairer figure on a machine that has other work), `task_ms` the longest task of the page's script, `boxes` the cards that are in
  * the page. `move_cpu_ms` is the most processor time for one frame while the drawing fills the window and the pointer zooms and pans it.
@@ -9,9 +10,12 @@
  * `MEASURE_QUERY` is a further part of each address.
  */
 import { type Browser, type CDPSession, chromium, type Page } from '@playwright/test';
+import { processorMs } from './processes.ts';
 
 interface Figures {
   graph_ms: number;
+  graph_cpu_ms: number;
+  script_kb: number;
   frame_ms: number;
   frame_cpu_ms: number;
   task_ms: number;
@@ -25,13 +29,14 @@ interface Figures {
 const { HEADWATER_E2E_LINK: link, HEADWATER_E2E_SERVICE: service } = process.env;
 const foci = JSON.parse(process.env.MEASURE_FOCI ?? '[]') as string[];
 const more = process.env.MEASURE_QUERY ?? '';
+const servicePid = Number(process.env.MEASURE_SERVICE_PID);
 const rounds = Number(process.env.MEASURE_ROUNDS ?? 5);
 if (!link || !service)
   throw new Error('HEADWATER_E2E_LINK and HEADWATER_E2E_SERVICE must be set. Run: python -m bench.page');
 
 /** Runs in the page before its own script: notes when the first link is painted, and every long frame and task. */
 function watch(): void {
-  const seen = { graph: 0, frame: 0, task: 0 };
+  const seen = { graph: 0, frame: 0, task: 0, script: 0 };
   Object.assign(globalThis, { seen });
   const longest = (type: string, name: 'frame' | 'task') =>
     new PerformanceObserver((list) => {
@@ -41,7 +46,12 @@ function watch(): void {
   longest('longtask', 'task');
   const look = () => {
     if (document.querySelector('.react-flow__edge-path, .react-flow canvas'))
-      requestAnimationFrame(() => (seen.graph = performance.now()));
+      requestAnimationFrame(() => {
+        seen.graph = performance.now();
+        performance.mark('first link');
+        for (const { name, encodedBodySize } of performance.getEntriesByType('resource') as PerformanceResourceTiming[])
+          if (name.endsWith('.js')) seen.script += encodedBodySize;
+      });
     else requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
@@ -59,7 +69,7 @@ interface TraceEvent {
   id2?: { local?: string };
 }
 
-const TRACED = { includedCategories: ['toplevel', 'devtools.timeline'] };
+const TRACED = { includedCategories: ['toplevel', 'devtools.timeline', 'blink.user_timing'] };
 const TASK = 'ThreadControllerImpl::RunTask';
 
 async function traced(session: CDPSession, work: () => Promise<void>): Promise<TraceEvent[]> {
@@ -96,6 +106,23 @@ function frameCpu(events: readonly TraceEvent[]): number {
   return most;
 }
 
+/** The processor time in ms that all threads of the page's process took before the first link. */
+function graphCpu(events: readonly TraceEvent[]): number {
+  const mark = events.find(({ name }) => name === 'first link');
+  if (!mark) return Number.NaN;
+  const tasks = events.filter(
+    ({ name, ph, pid, ts }) => name === TASK && ph === 'X' && pid === mark.pid && ts < mark.ts,
+  );
+  const ends = new Map<number, number>();
+  let cpu = 0;
+  for (const { tid, ts, dur = 0, tdur = 0 } of tasks.sort((a, b) => a.ts - b.ts)) {
+    if (ts < (ends.get(tid) ?? 0)) continue; // within another task
+    ends.set(tid, ts + dur);
+    cpu += tdur / 1000;
+  }
+  return cpu;
+}
+
 /** A frame's edge is noted a little after the task in which it stands began. */
 const SLACK = 100;
 
@@ -107,30 +134,35 @@ async function open(browser: Browser, dataset: string): Promise<Figures> {
   const page = await context.newPage();
   await page.addInitScript(watch);
   const tracing = await browser.newBrowserCDPSession();
+  let service_cpu_ms = 0;
   const events = await traced(tracing, async () => {
+    const before = processorMs(servicePid);
     await page.goto(`${service}/?dataset=${encodeURIComponent(dataset)}${more}`);
     await page.waitForFunction(() => (globalThis as unknown as { seen: { graph: number } }).seen.graph > 0);
+    service_cpu_ms = processorMs(servicePid) - before;
     await page.waitForLoadState('networkidle');
     await page.waitForTimeout(1000);
   });
   await tracing.detach();
   const boxes = await page.locator('.react-flow__node').count();
   const figures = await page.evaluate((id) => {
-    const { seen } = globalThis as unknown as { seen: { graph: number; frame: number; task: number } };
+    const { seen } = globalThis as unknown as { seen: Record<'graph' | 'frame' | 'task' | 'script', number> };
     const frame = document.querySelector('.react-flow')?.getBoundingClientRect();
     const card = document.querySelector(`.react-flow__node[data-id="${CSS.escape(id)}"]`)?.getBoundingClientRect();
     const inSight = frame && card && card.left >= frame.left && card.right <= frame.right && card.top >= frame.top;
     return {
       graph_ms: Math.round(seen.graph),
+      script_kb: Math.round(seen.script / 1000),
       frame_ms: Math.round(seen.frame),
       task_ms: Math.round(seen.task),
       focus_in_sight: Boolean(inSight && card.bottom <= frame.bottom),
     };
   }, dataset);
+  const graph_cpu_ms = Math.round(graphCpu(events) + service_cpu_ms);
   const move_cpu_ms = await move(browser, page);
   const levels = await switchLevels(page);
   await context.close();
-  return { ...figures, ...levels, boxes, move_cpu_ms, frame_cpu_ms: Math.round(frameCpu(events)) };
+  return { ...figures, ...levels, graph_cpu_ms, boxes, move_cpu_ms, frame_cpu_ms: Math.round(frameCpu(events)) };
 }
 
 const STEPS = 20;
@@ -193,10 +225,13 @@ for (const dataset of foci) {
   const runs: Figures[] = [];
   for (let round = 0; round < rounds; round++) runs.push(await open(browser, dataset));
   all.push(...runs);
-  const column = (name: 'graph_ms' | 'frame_ms' | 'frame_cpu_ms' | 'task_ms' | 'boxes') => runs.map((run) => run[name]);
+  const column = (name: 'graph_ms' | 'graph_cpu_ms' | 'frame_ms' | 'frame_cpu_ms' | 'task_ms' | 'boxes') =>
+    runs.map((run) => run[name]);
   print({
     dataset,
     graph_ms: { median: median(column('graph_ms')), most: Math.max(...column('graph_ms')) },
+    graph_cpu_ms: { median: median(column('graph_cpu_ms')), most: Math.max(...column('graph_cpu_ms')) },
+    script_kb: Math.max(...runs.map((run) => run.script_kb)),
     frame_ms: { median: median(column('frame_ms')), most: Math.max(...column('frame_ms')) },
     frame_cpu_ms: { median: median(column('frame_cpu_ms')), most: Math.max(...column('frame_cpu_ms')) },
     task_ms: { median: median(column('task_ms')), most: Math.max(...column('task_ms')) },
@@ -210,6 +245,11 @@ for (const dataset of foci) {
 print({
   all: all.length,
   graph_ms: { median: median(all.map((run) => run.graph_ms)), most: Math.max(...all.map((run) => run.graph_ms)) },
+  graph_cpu_ms: {
+    median: median(all.map((run) => run.graph_cpu_ms)),
+    most: Math.max(...all.map((run) => run.graph_cpu_ms)),
+  },
+  script_kb: Math.max(...all.map((run) => run.script_kb)),
   frame_ms: { median: median(all.map((run) => run.frame_ms)), most: Math.max(...all.map((run) => run.frame_ms)) },
   frame_cpu_ms: {
     median: median(all.map((run) => run.frame_cpu_ms)),

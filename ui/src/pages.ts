@@ -59,6 +59,12 @@ export const PAGES: readonly Page<PageProps>[] = [
     View: split(async () => (await import('./components/Workflows/WorkflowsPage')).WorkflowsPage),
   },
   {
+    name: 'policies',
+    title: 'Policies',
+    ...READING,
+    View: split(async () => (await import('./components/Policies/PoliciesPage')).PoliciesPage),
+  },
+  {
     name: 'glossary',
     title: 'Glossary',
     ...READING,
@@ -123,6 +129,18 @@ export const DATASET_PAGES: readonly Page<DatasetPageProps>[] = [
     title: 'Quality',
     ...READING,
     View: split(async () => (await import('./components/QualityPage/QualityPage')).QualityPage),
+  },
+  {
+    name: 'why',
+    title: 'Why?',
+    ...READING,
+    View: split(async () => (await import('./components/WhyPage/WhyPage')).WhyPage),
+  },
+  {
+    name: 'person',
+    title: 'Personal data',
+    ...READING,
+    View: split(async () => (await import('./components/SubjectPage/SubjectPage')).SubjectPage),
   },
   {
     name: 'about',

@@ -6,9 +6,11 @@ import type { ComponentType } from 'react';
 import type { NodeKind, ViewInput } from './api/generated/graphql';
 import { ColumnLineage, DatasetDetails } from './components/DatasetDetails/DatasetDetails';
 import { JobDetails } from './components/JobDetails/JobDetails';
+import { MaskButtons } from './components/MaskButtons/MaskButtons';
 import { PanelSection } from './components/PanelSection/PanelSection';
 import { StatedFacts } from './components/StatedFacts/StatedFacts';
 import { SubjectLinks } from './components/SubjectLinks/SubjectLinks';
+import { SuspectPanel } from './components/SuspectPanel/SuspectPanel';
 import type { Scene, Subject } from './graph/scene';
 import type { TraceLines } from './hooks/useScene';
 
@@ -33,6 +35,7 @@ export interface Panel {
 const NO_COLUMNS: ReadonlySet<string> = new Set();
 
 export const PANELS: readonly Panel[] = [
+  { name: 'masks', kinds: ['DATASET', 'JOB'], isTimed: true, View: MaskButtons },
   { name: 'links', isTimed: true, View: SubjectLinks },
   { name: 'facts', kinds: ['DATASET', 'JOB'], View: ({ subject }) => <StatedFacts node={subject.id} /> },
   {
@@ -46,6 +49,11 @@ export const PANELS: readonly Panel[] = [
     View: ({ subject, trace }) => (
       <JobDetails job={subject.id} hop={trace?.hops.find(({ job }) => job === subject.id)} />
     ),
+  },
+  {
+    name: 'suspects',
+    kinds: ['JOB'],
+    View: ({ subject }) => <SuspectPanel name={subject.id} />,
   },
   {
     name: 'column',

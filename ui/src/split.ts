@@ -12,3 +12,13 @@ export function split<Props>(load: () => Promise<ComponentType<Props>>): Split<P
     { preload: load },
   );
 }
+
+/** Fetch scripts for the next clicks, once the browser has nothing else to do. */
+export function preloadLater(...parts: readonly Pick<Split<never>, 'preload'>[]): void {
+  const load = () => {
+    for (const part of parts) void part.preload();
+  };
+  // Safari has no calls for idle time.
+  if ('requestIdleCallback' in window) requestIdleCallback(load);
+  else setTimeout(load);
+}

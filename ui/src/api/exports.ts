@@ -1,6 +1,6 @@
 /** Addresses of the service's exports, and their files. */
 import { DEPTH, endOf, type ViewChoice, viewInput } from '../graph/zoom';
-import type { TraceQueryVariables } from './generated/graphql';
+import type { TraceQueryVariables } from './generated/first/graphql';
 
 /** The scope that an export of provenance needs. */
 export const EXPORT_SCOPE = 'export';

@@ -1,10 +1,9 @@
 import { keepPreviousData } from '@tanstack/react-query';
-import type { TypedDocumentString } from './generated/graphql';
-import { request } from './request';
+import { type Document, request } from './request';
 
 /** Options of React Query for a question. A question that needs more than the scope `read` also needs the session's token. */
 export function queryOf<Result, Variables>(
-  document: TypedDocumentString<Result, Variables>,
+  document: Document<Result, Variables>,
   variables: Variables,
   token?: string | null,
 ) {
@@ -25,7 +24,7 @@ export interface Answered<Variables, Result> {
  * its own question, so the words next to it can never be those of another question: take them from `question`, not from the address.
  */
 export function answerOf<Result, Variables>(
-  document: TypedDocumentString<Result, Variables>,
+  document: Document<Result, Variables>,
   variables: Variables,
   ask: (signal: AbortSignal) => Promise<Result> = (signal) => request(document, variables, signal),
 ) {

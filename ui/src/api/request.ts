@@ -1,4 +1,7 @@
-import type { TypedDocumentString } from './generated/graphql';
+import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+
+/** A question of the page, with the types of its answer and of its variables. */
+export type Document<Result, Variables> = DocumentTypeDecoration<Result, Variables> & { toString: () => string };
 
 /** Details of a GraphQL error of the service. */
 export interface ErrorDetail {
@@ -36,7 +39,7 @@ const ENDPOINT = 'graphql';
  * the page. Changes also need the token of the session.
  */
 export async function request<Result, Variables>(
-  document: TypedDocumentString<Result, Variables>,
+  document: Document<Result, Variables>,
   variables: Variables,
   signal?: AbortSignal,
   token?: string | null,

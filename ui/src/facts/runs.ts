@@ -30,6 +30,13 @@ export type NodeState = Health | 'stale';
 /** The words of states that a card names. */
 export const STATE_WORDS: Partial<Record<NodeState, string>> = { failed: 'failed', running: 'running', stale: 'stale' };
 
+/** What a card says about the last run, if it is not usual: `failed`, `2 unusual`. */
+export function stateWordsOf(fact: { state: NodeState; unusual?: number } | undefined): string[] {
+  if (!fact) return [];
+  const unusual = fact.unusual ? `${fact.unusual} unusual` : undefined;
+  return [STATE_WORDS[fact.state], unusual].filter((word) => word !== undefined);
+}
+
 export function runFacts({ id, properties: own, ledger }: Pick<GraphNode, 'id' | 'properties' | 'ledger'>): RunFacts {
   const facts = properties(own);
   return {

@@ -1,5 +1,5 @@
 /** The difference of a view to an earlier time, drawn in place: nodes and links that are gone stay in the drawing. */
-import type { ViewDifferenceQuery } from '../api/generated/graphql';
+import type { ViewDifferenceQuery } from '../api/generated/first/graphql';
 import { type Change, type Flow, type FlowLink, type FlowNode, linkId } from './flow';
 import type { ViewLink, ViewNode } from './view';
 

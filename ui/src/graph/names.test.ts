@@ -74,3 +74,15 @@ test('the title of a dataset is the end of its path, and the rows of a program h
   expect(titleOf('dataset:file:/demo/out/report')).toBe('report');
   expect(titleOf('dataset:local:7fcf/0')).toBe('the program’s own rows');
 });
+
+test('a name cannot look like another by turning its letters around', () => {
+  const name = 'odd/report \u202egpj.exe/target';
+  expect(baseName(name)).toBe('target');
+  expect(
+    shortNames([
+      ['a', name],
+      ['b', 'other/target'],
+    ]).get('a'),
+  ).toBe('report \uFFFDgpj.exe/target');
+  expect(jobTitle('load \u2067gpj.exe')).toBe('load \uFFFDgpj.exe');
+});

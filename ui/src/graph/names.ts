@@ -26,7 +26,7 @@ const SPARK_JOB = /^(.+)\.(?:execute|save_as)_[a-z_]+\.[^.]+$/;
 
 /** The application in OpenLineage's Spark names, `{application}.{operation}.{output}`. Other names stay as they are. */
 export function jobTitle(name: string): string {
-  return SPARK_JOB.exec(name)?.[1] ?? name;
+  return plainText(SPARK_JOB.exec(name)?.[1] ?? name);
 }
 
 /** The title of a job with a given id or name. */
@@ -34,7 +34,7 @@ export function jobTitleOf(job: string): string {
   return jobTitle(job.startsWith('job:') || job.startsWith('pipeline:') ? pathOf(job) : job);
 }
 
-const LONG_TITLE = 18;
+const LONG_TITLE = 14;
 
 /** The words on the card of a job. A long `{pipeline}.{task}` is split: the task is the title, the pipeline is in the caption. */
 export function jobWords(name: string, caption: string): { title: string; caption: string } {
@@ -75,6 +75,14 @@ function endsOf(own: string[]): string[] {
 }
 
 function segmentsOf(name: string): string[] {
-  const parts = name.split('/').filter(Boolean);
-  return parts.length > 0 ? parts : [name];
+  const parts = plainText(name).split('/').filter(Boolean);
+  return parts.length > 0 ? parts : [plainText(name)];
+}
+
+/** Characters that turn the direction of a text around: with one, `gpj.exe` looks like `exe.jpg`. */
+const DIRECTION_MARKS = /[\u202A-\u202E\u2066-\u2069]/g;
+
+/** A name whose letters stand in the order in which they are. */
+function plainText(name: string): string {
+  return name.replace(DIRECTION_MARKS, '\uFFFD');
 }

@@ -9,10 +9,15 @@ export function pathThrough(start: Point, route: readonly Point[], end: Point): 
     return from.y === to.y ? `L${to.x},${to.y}` : `C${middle},${from.y} ${middle},${to.y} ${to.x},${to.y}`;
   });
   const [left = start, right = end] = route;
-  return {
-    path: `M${start.x},${start.y} ${steps.join(' ')}`,
-    label: { x: (left.x + right.x) / 2, y: (left.y + right.y) / 2 },
-  };
+  const label = { x: (left.x + right.x) / 2, y: (left.y + right.y) / 2 - liftOf(right.x - left.x) };
+  return { path: `M${start.x},${start.y} ${steps.join(' ')}`, label };
+}
+
+const [SHORT, LIFT] = [90, 12];
+
+/** How far above a link its label is: a label on a short link would hide it. */
+export function liftOf(length: number): number {
+  return length < SHORT ? LIFT : 0;
 }
 
 const LOOP = 40;

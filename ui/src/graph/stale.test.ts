@@ -1,5 +1,5 @@
 import type { NodeState } from '../facts/runs';
-import { markStale } from './stale';
+import { markStale, markSuspects } from './stale';
 
 const fact = (state: NodeState) => ({ state, age: '2 h', text: `last run 2 hours ago, ${state}` });
 const link = (srcCard: string, dstCard: string, more = {}) => ({ srcCard, dstCard, ...more });
@@ -38,4 +38,26 @@ test('a failed job whose dataset another run wrote since leaves nothing stale', 
     ['dataset:s:clean', fact('good')],
   ]);
   expect(markStale(facts, cards, [link('job:s:clean', 'dataset:s:clean')])).toBe(facts);
+});
+
+test('a job with unusual values has their number, and its state stays', () => {
+  const facts = new Map([
+    ['job:s:clean', fact('good')],
+    ['job:s:join', fact('failed')],
+  ]);
+  const marked = markSuspects(
+    facts,
+    new Map([
+      ['job:s:clean', 2],
+      ['job:s:join', 0],
+      ['job:s:gone', 1],
+    ]),
+  );
+  expect(marked.get('job:s:clean')).toEqual({
+    ...fact('good'),
+    unusual: 2,
+    text: 'last run 2 hours ago, good, 2 unusual values',
+  });
+  expect(marked.get('job:s:join')).toEqual(fact('failed'));
+  expect(marked.has('job:s:gone')).toBe(false);
 });

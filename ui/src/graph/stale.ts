@@ -1,4 +1,7 @@
-/** Stale data: what derives from a dataset whose last run failed is older than it looks. */
+/**
+ * Warnings on cards. Stale data: what derives from a dataset whose last run failed is older than it looks. Suspects: the last complete run of a
+ * job differs from the runs before it.
+ */
 import type { NodeFacts } from '../hooks/useFacts';
 import type { SceneCard, SceneLink } from './scene';
 
@@ -27,6 +30,21 @@ export function markStale(
       if (fact.state !== 'failed' && fact.state !== 'stale')
         marked.set(id, staleFact(fact, titles.get(origin) ?? origin));
     }
+  }
+  return marked;
+}
+
+/** The facts of all cards, where jobs with unusual values have their number. */
+export function markSuspects(
+  facts: ReadonlyMap<string, NodeFacts>,
+  suspects: ReadonlyMap<string, number>,
+): ReadonlyMap<string, NodeFacts> {
+  const marked = new Map(facts);
+  for (const [job, unusual] of suspects) {
+    const fact = facts.get(job);
+    if (!fact || unusual === 0) continue;
+    const reason = `${unusual} unusual ${unusual === 1 ? 'value' : 'values'}`;
+    marked.set(job, { ...fact, unusual, text: `${fact.text}, ${reason}` });
   }
   return marked;
 }

@@ -8,6 +8,8 @@ export interface ViewChoice {
   masks: string[];
   /** Whether only the beginnings and ends are visible. */
   ends: boolean;
+  /** Id of a node: only the ways between it and the focus are visible. */
+  between?: string;
   /** Containers whose content is drawn inside them, outermost first. */
   open?: readonly OpenContainer[];
   /** The largest number of hops that the service walks on each side. The default is `DEPTH`. */
@@ -51,15 +53,15 @@ export const ACTOR_LEVELS: readonly { value: ActorLevel; label: string }[] = [
 export const WHOLE: ViewChoice = { data: 'DATASET', actors: 'JOB', masks: [], ends: false };
 export const HIDE_JOBS = 'kind=job';
 
-const MASK = /^(kind|name|namespace|tag|layer|node)(!?)=(.+)$/;
+const MASK = /^(kind|name|namespace|tag|owner|layer|node)(!?)=(.+)$/;
 
-export function isWhole({ data, actors, masks, ends, open = [], depth, asOf, since }: ViewChoice): boolean {
+export function isWhole({ data, actors, masks, ends, open = [], ...limits }: ViewChoice): boolean {
   const isCoarse = data === WHOLE.data && actors === WHOLE.actors && open.length === 0;
-  return isCoarse && masks.length === 0 && !ends && depth === undefined && asOf === undefined && since === undefined;
+  return isCoarse && masks.length === 0 && !ends && Object.values(limits).every((limit) => limit === undefined);
 }
 
 export function viewInput(choice: ViewChoice, focus: string): ViewInput {
-  const { data, actors, masks, ends, open = [], depth = DEPTH, asOf } = choice;
+  const { data, actors, masks, ends, between, open = [], depth = DEPTH, asOf } = choice;
   return {
     focus: [focus],
     depth,
@@ -67,6 +69,7 @@ export function viewInput(choice: ViewChoice, focus: string): ViewInput {
     actors,
     masks: masks.flatMap((mask) => maskInput(mask) ?? []),
     endsOnly: ends,
+    ...(between !== undefined && { between: { from: [between], to: [focus] } }),
     ...(open.length > 0 && { open: open.map(({ id, level }) => ({ id, level })) }),
     ...(asOf === undefined ? {} : { asOf: endOf(asOf) }),
   };
@@ -135,9 +138,12 @@ export function stopOf({ data }: Pick<ViewChoice, 'data'>): number {
   return Math.max(0, data === 'COLUMN' ? 1 : STOPS.findIndex((stop) => stop.data === data));
 }
 
-/** The words for the position of the slider. */
-export function stopWords(choice: Pick<ViewChoice, 'data'>): string {
-  return choice.data === 'COLUMN' ? 'columns' : (STOPS[stopOf(choice)]?.label ?? '');
+/** The words for the levels of a drawing, next to the slider. */
+export function stopWords({ data, actors }: Pick<ViewChoice, 'data' | 'actors'>): string {
+  const stop = STOPS[stopOf({ data })];
+  return stop?.data === data && stop.actors === actors
+    ? stop.label
+    : `${data.toLowerCase()}s and ${actors.toLowerCase()}s`;
 }
 
 /** Move the slider. Open containers close, because their content is drawn or left out everywhere. */
@@ -152,11 +158,13 @@ export function parseView(query: URLSearchParams): ViewChoice | undefined {
   const since = query.get('since') || undefined;
   const open = query.getAll('open').flatMap(parseOpen);
   const depth = Number.parseInt(query.get('depth') ?? '', 10);
+  const between = query.get('between') || undefined;
   const choice: ViewChoice = {
     data: oneOf(DATA_LEVELS, query.get('level')) ?? WHOLE.data,
     actors: oneOf(ACTOR_LEVELS, query.get('actors')) ?? WHOLE.actors,
     masks: query.getAll('hide').filter((mask) => MASK.test(mask)),
     ends: query.get('ends') === '1',
+    ...(between !== undefined && { between }),
     ...(open.length > 0 && { open }),
     ...(depth >= 1 && depth <= MAX_DEPTH && depth !== DEPTH && { depth }),
     ...(asOf === undefined ? {} : { asOf }),
@@ -167,11 +175,12 @@ export function parseView(query: URLSearchParams): ViewChoice | undefined {
 
 /** Write the parts of a choice that differ from the default. */
 export function formatView(choice: ViewChoice, query: URLSearchParams): void {
-  const { data, actors, masks, ends, open = [], depth, asOf, since } = choice;
+  const { data, actors, masks, ends, between, open = [], depth, asOf, since } = choice;
   if (data !== WHOLE.data) query.set('level', data.toLowerCase());
   if (actors !== WHOLE.actors) query.set('actors', actors.toLowerCase());
   for (const mask of masks) query.append('hide', mask);
   if (ends) query.set('ends', '1');
+  if (between !== undefined) query.set('between', between);
   for (const { id, level } of open) query.append('open', `${level.toLowerCase()} ${id}`);
   if (depth !== undefined) query.set('depth', String(depth));
   if (asOf) query.set('asOf', asOf);

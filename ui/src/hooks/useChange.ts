@@ -1,7 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { TypedDocumentString } from '../api/generated/graphql';
 import { keyOf, type Question } from '../api/query';
-import { request } from '../api/request';
+import { type Document, request } from '../api/request';
 import { useSession } from './useSession';
 
 interface Effects<Result> {
@@ -12,7 +11,7 @@ interface Effects<Result> {
 
 /** A mutation that sends the token of the session. */
 export function useChange<Result, Variables>(
-  document: TypedDocumentString<Result, Variables>,
+  document: Document<Result, Variables>,
   { stale = [], onSuccess }: Effects<Result> = {},
 ) {
   const { token } = useSession();

@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useDeferredValue } from 'react';
-import { DatasetListDocument, type DatasetListQuery, LineageDocument } from '../api/generated/graphql';
+import { DatasetListDocument, type DatasetListQuery, LineageDocument } from '../api/generated/first/graphql';
 import { request } from '../api/request';
 import { type DatasetSummary, lastRunsOf, summaries } from '../facts/datasets';
 import type { RunFacts } from '../facts/runs';

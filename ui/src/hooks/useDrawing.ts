@@ -4,9 +4,9 @@ import {
   ViewDifferenceDocument,
   type ViewDifferenceQuery,
   ViewDocument,
-  type ViewInput,
   type ViewQuery,
-} from '../api/generated/graphql';
+} from '../api/generated/first/graphql';
+import type { ViewInput } from '../api/generated/graphql';
 import { queryOf } from '../api/query';
 import { type ChangeCounts, countChanges, markChanges, withGone } from '../graph/changes';
 import { flowOfView } from '../graph/view';

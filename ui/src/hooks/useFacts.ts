@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { LineageDocument, type LineageQuery } from '../api/generated/graphql';
+import { LineageDocument, type LineageQuery } from '../api/generated/first/graphql';
 import { request } from '../api/request';
 import { lastRunsOf, summaries } from '../facts/datasets';
 import { properties, text } from '../facts/read';
@@ -13,6 +13,8 @@ export interface NodeFacts {
   age: string;
   /** `last run 38 minutes ago, good` */
   text: string;
+  /** Number of unusual values of the last complete run of a job. */
+  unusual?: number;
 }
 
 /** Above this number of cards, the drawing is too small for words about runs. */

@@ -1,14 +1,13 @@
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import {
-  type Direction,
   LineageDocument,
   type LineageQuery,
   LineageShapeDocument,
   type LineageShapeQuery,
   NodeDocument,
-  type NodeKind,
   type NodeQuery,
-} from '../api/generated/graphql';
+} from '../api/generated/first/graphql';
+import type { Direction, NodeKind } from '../api/generated/graphql';
 import { queryOf } from '../api/query';
 import type { Growth } from '../graph/neighbourhood';
 import type { GraphNode, LineageGraph } from '../graph/types';

@@ -1,5 +1,5 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
-import { RowsDocument, type RowsQuery, type RowsQueryVariables } from '../api/generated/graphql';
+import { RowsDocument, type RowsQuery, type RowsQueryVariables } from '../api/generated/first/graphql';
 import { type Answered, answerOf } from '../api/query';
 import type { SortOrder } from '../trace/sorting';
 import { listOf } from '../trace/values';

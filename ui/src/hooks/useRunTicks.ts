@@ -1,5 +1,5 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
-import { RunIdsDocument, type RunIdsQuery, RunTimesDocument, type RunTimesQuery } from '../api/generated/graphql';
+import { RunIdsDocument, type RunIdsQuery, RunTimesDocument, type RunTimesQuery } from '../api/generated/first/graphql';
 import { queryOf } from '../api/query';
 
 /** The end of a run, at which the lineage may have changed. */

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { LineageDocument, type LineageQuery } from '../api/generated/graphql';
+import { LineageDocument, type LineageQuery } from '../api/generated/first/graphql';
 import { queryOf } from '../api/query';
 import { properties, text } from '../facts/read';
 import { cardTime } from '../facts/time';

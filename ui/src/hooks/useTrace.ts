@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { TraceDocument, TraceJobAnswerDocument, type TraceQueryVariables } from '../api/generated/graphql';
+import { TraceDocument, TraceJobAnswerDocument, type TraceQueryVariables } from '../api/generated/first/graphql';
 import { answerOf } from '../api/query';
 import { request } from '../api/request';
 import { type Location, tracedRecord } from '../location/location';

@@ -4,7 +4,7 @@ import {
   StartTraceDocument,
   TraceJobDocument,
   type TraceQueryVariables,
-} from '../api/generated/graphql';
+} from '../api/generated/first/graphql';
 import { queryOf } from '../api/query';
 import { useChange } from './useChange';
 import { jobKey } from './useTrace';

@@ -1,6 +1,6 @@
 /** Live updates: new runs refresh the open page, and failed runs are counted. */
 import type { QueryClient } from '@tanstack/react-query';
-import { ChangedRunsDocument, FailedRunsDocument, type FailedRunsSubscription } from '../api/generated/graphql';
+import { ChangedRunsDocument, FailedRunsDocument, type FailedRunsSubscription } from '../api/generated/first/graphql';
 import { addFailures } from './failures';
 import { openSocket, subscriptionOf } from './socket';
 

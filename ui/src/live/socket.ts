@@ -1,5 +1,5 @@
 /** Subscriptions over a WebSocket, in the protocol graphql-transport-ws. */
-import type { TypedDocumentString } from '../api/generated/graphql';
+import type { Document } from '../api/request';
 
 /** A subscription, and the receiver of its answers. */
 export interface Subscription {
@@ -8,7 +8,7 @@ export interface Subscription {
 }
 
 export function subscriptionOf<Result, Variables>(
-  document: TypedDocumentString<Result, Variables>,
+  document: Document<Result, Variables>,
   next: (data: Result) => void,
 ): Subscription {
   return { document: document.toString(), next: (data) => next(data as Result) };

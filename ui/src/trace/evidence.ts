@@ -1,5 +1,5 @@
 /** The answer of a trace as a file that somebody else can check. */
-import type { TraceQuery, TraceQueryVariables } from '../api/generated/graphql';
+import type { TraceQuery, TraceQueryVariables } from '../api/generated/first/graphql';
 import { tableAsCsv } from '../facts/files';
 import { formatValue, valuesOf } from './values';
 

@@ -9,3 +9,9 @@ export function nextOrder(order: SortOrder | undefined, column: string): SortOrd
   if (order?.column !== column) return { column, descending: false };
   return order.descending ? undefined : { column, descending: true };
 }
+
+/** The order of a column for screen readers. */
+export function directionOf(order: SortOrder | undefined, column: string): 'ascending' | 'descending' | 'none' {
+  if (order?.column !== column) return 'none';
+  return order.descending ? 'descending' : 'ascending';
+}

@@ -1,5 +1,5 @@
 /** The difference of two traces of the same record: the path, drawn in place, and the records at its ends. */
-import type { TraceQuery } from '../api/generated/graphql';
+import type { TraceQuery } from '../api/generated/first/graphql';
 import type { Change } from '../graph/flow';
 import type { Highlight } from '../graph/path';
 import type { Card, Link } from '../graph/scene';

@@ -51,3 +51,11 @@ export function valuesOf(values: unknown): Record<string, unknown> {
 export function listOf(values: unknown): readonly unknown[] {
   return Array.isArray(values) ? (values as unknown[]) : [];
 }
+
+/** The order of two values of a column: numbers by size, other values by their text. Missing values come last in both directions. */
+export function compareValues(left: unknown, right: unknown, descending: boolean): number {
+  if (isMissing(left) || isMissing(right)) return Number(isMissing(left)) - Number(isMissing(right));
+  const [a, b] = [asNumber(left), asNumber(right)];
+  const order = a !== undefined && b !== undefined ? a - b : formatValue(left).localeCompare(formatValue(right), 'en');
+  return descending ? -order : order;
+}

@@ -17,22 +17,41 @@ export type BetweenInput = {
   to: Array<string>;
 };
 
-/** BASE replaces the dataset. DELTA adds to it or changes it. */
-export type BlockMode =
-  | 'BASE'
-  | 'DELTA'
-  | 'UNKNOWN';
+/** A kind of change between two runs. */
+export type CauseKind =
+  | 'ARGUMENTS'
+  | 'CODE'
+  | 'ENVIRONMENT'
+  | 'INPUTS'
+  | 'NONDETERMINISM'
+  | 'SETTINGS'
+  | 'UNRECORDED'
+  | 'VERSIONS';
 
 /** What became of a cause. SKIPPED: a limit, the owner's rights or a missed time forbade it; `reason` says which. */
 export type CauseOutcome =
   | 'FIRED'
   | 'SKIPPED';
 
+/** SAME: nothing of this kind changed. VERIFIED: a replay with this change alone gives another result. NO_EFFECT: it gives the same result. STATED: no replay can test the change. NOT_CHECKED: no replay ran to its end, or its result says nothing. */
+export type CauseVerdict =
+  | 'NOT_CHECKED'
+  | 'NO_EFFECT'
+  | 'SAME'
+  | 'STATED'
+  | 'VERIFIED';
+
 /** CHANGED: a record of the same key has other values. */
 export type Change =
   | 'ADDED'
   | 'CHANGED'
   | 'REMOVED';
+
+/** UNKNOWN: no run stated what the clause is about. */
+export type ClauseOutcome =
+  | 'BROKEN'
+  | 'KEPT'
+  | 'UNKNOWN';
 
 /** ALL: a job reads the whole dataset. NEW: a job reads the blocks after its cursor. OLD: the blocks up to it. */
 export type ConsumptionMode =
@@ -41,10 +60,13 @@ export type ConsumptionMode =
   | 'OLD'
   | 'UNKNOWN';
 
-/** WHY: the records at which a run failed. BLAME: the records that make rows of a dataset wrong. */
+/** WHY: the records at which a run failed. BLAME: the records that make rows of a dataset wrong. WITNESS: the records that still give a row. COMPARE: what changed between two runs. CLEAN: the records behind the worst rows of a result are left out. */
 export type CulpritSearchKind =
   | 'BLAME'
-  | 'WHY';
+  | 'CLEAN'
+  | 'COMPARE'
+  | 'WHY'
+  | 'WITNESS';
 
 /** What became of a request. */
 export type Decision =
@@ -69,6 +91,12 @@ export type DescriptionChange = {
   removed?: boolean;
   value?: string;
 };
+
+/** ACCEPTED deviations are open again when their time is over. FIXED ones were not found any more. */
+export type DeviationState =
+  | 'ACCEPTED'
+  | 'FIXED'
+  | 'OPEN';
 
 /** UPSTREAM is where data came from, DOWNSTREAM where it went. */
 export type Direction =
@@ -124,6 +152,7 @@ export type MaskBy =
   | 'NAME'
   | 'NAMESPACE'
   | 'NODE'
+  | 'OWNER'
   | 'TAG';
 
 /** Hides nodes that have one of the values; `negated`: those that have none of them. */
@@ -196,22 +225,17 @@ export type ReplayState =
   | 'QUEUED'
   | 'RUNNING';
 
-/** An order of rows by the values of a column, nulls last; it reads all rows that the predicate selects. */
-export type RowOrder = {
-  column: string;
-  descending?: boolean;
-};
-
 /** A record, by file and 0-based row. */
 export type RowRef = {
   file: string;
   row: number;
 };
 
-/** INFLUENCE: every record that had a part. WITNESS: records that suffice to produce the row again. */
-export type Semantics =
-  | 'INFLUENCE'
-  | 'WITNESS';
+/** The severity of a deviation from a rule. */
+export type Severity =
+  | 'ERROR'
+  | 'INFO'
+  | 'WARNING';
 
 /** An answer at a stop. After DROP and EDIT the replay waits for the next answer. */
 export type StopAction =
@@ -220,13 +244,11 @@ export type StopAction =
   | 'EDIT'
   | 'STOP';
 
-/** How far a job has come. COMPLETE, FAILED and CANCELLED are final. */
-export type TraceJobState =
-  | 'CANCELLED'
-  | 'COMPLETE'
-  | 'FAILED'
-  | 'QUEUED'
-  | 'RUNNING';
+/** BORNE: the node has the tag. REFUSED: a person removed it there. */
+export type TagState =
+  | 'BORNE'
+  | 'PROPOSED'
+  | 'REFUSED';
 
 /** PAUSED by a person; STOPPED because its owner may not do it any more. Only ACTIVE triggers fire. */
 export type TriggerState =
@@ -250,6 +272,11 @@ export type ViewInput = {
   until?: string | null | undefined;
 };
 
+export type Way =
+  | 'DIRECT'
+  | 'INDIRECT'
+  | 'MASKED';
+
 /** The part of a channel that a task reads: its current version, the blocks after the cursor, or those before. */
 export type WorkflowConsumption =
   | 'ALL'
@@ -268,11 +295,6 @@ export type WorkflowRunState =
   | 'FAILED'
   | 'RUNNING';
 
-export type ServiceQueryVariables = Exact<{ [key: string]: never; }>;
-
-
-export type ServiceQuery = { service: { version: string, store: string, nodes: number, runs: number, captures: number, pending: number } };
-
 export type SearchQueryVariables = Exact<{
   text: string;
   kinds?: Array<NodeKind> | NodeKind | null | undefined;
@@ -282,58 +304,6 @@ export type SearchQueryVariables = Exact<{
 
 
 export type SearchQuery = { search: { cursor: string | null, total: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown, containers: Array<{ id: string, kind: NodeKind, name: string }> }> } };
-
-export type FindQueryVariables = Exact<{
-  text: string;
-  first: number;
-}>;
-
-
-export type FindQuery = { find: { total: number, counted: boolean, hits: Array<{ namespace: string | null, state: string | null, node: { id: string, kind: NodeKind, name: string } }> } };
-
-export type DatasetListQueryVariables = Exact<{
-  text: string;
-  states?: Array<string> | string | null | undefined;
-  namespaces?: Array<string> | string | null | undefined;
-  owners?: Array<string> | string | null | undefined;
-  tags?: Array<string> | string | null | undefined;
-  first: number;
-  after?: string | null | undefined;
-}>;
-
-
-export type DatasetListQuery = { find: { total: number, counted: boolean, complete: boolean, cursor: string | null, hits: Array<{ node: { id: string, name: string, containers: Array<{ id: string, kind: NodeKind, name: string }> } }>, facets: Array<{ name: string, values: Array<{ value: string, count: number }> }> } };
-
-export type LedgerFragment = { ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null };
-
-export type LineageQueryVariables = Exact<{
-  focus: Array<string> | string;
-  direction: Direction;
-  depth: number;
-  kinds?: Array<EdgeKind> | EdgeKind | null | undefined;
-}>;
-
-
-export type LineageQuery = { lineage: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown, former: boolean }> } };
-
-export type LineageShapeQueryVariables = Exact<{
-  focus: Array<string> | string;
-  direction: Direction;
-  depth: number;
-  limit: number;
-}>;
-
-
-export type LineageShapeQuery = { lineage: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, former: boolean }> } };
-
-export type NodeQueryVariables = Exact<{
-  id: string;
-  kinds?: Array<NodeKind> | NodeKind | null | undefined;
-  first: number;
-}>;
-
-
-export type NodeQuery = { node: { id: string, kind: NodeKind, name: string, properties: unknown, containers: Array<{ id: string, kind: NodeKind, name: string }>, children: { total: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null }> } } | null };
 
 export type StatedFactsQueryVariables = Exact<{
   id: string;
@@ -345,71 +315,6 @@ export type StatedFactsQuery = { node: { id: string, facts: { size: { rows: numb
 export type FailureFragment = { error: { message: string, stackTrace: string | null, cut: boolean } | null };
 
 export type CodeFragment = { sourcePlace: { url: string | null, stated: string | null, repository: string | null, path: string | null, version: string | null, branch: string | null, tag: string | null } | null, sql: { query: string, dialect: string | null, cut: boolean } | null, source: { code: string, language: string | null, cut: boolean } | null };
-
-export type SizeFragment = { rows: number | null, bytes: number | null, files: number | null, at: string | null };
-
-export type RowsQueryVariables = Exact<{
-  dataset: string;
-  where?: string | null | undefined;
-  order?: RowOrder | null | undefined;
-  first: number;
-  offset: number;
-}>;
-
-
-export type RowsQuery = { rows: { dataset: string, total: number, hasRecordLineage: boolean, note: string | null, columns: Array<{ name: string, type: string }>, rows: Array<{ file: string, row: number, line: number | null, values: unknown }> } };
-
-export type TraceAnswerFragment = { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, recapturable: Array<string>, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, recaptured: string | null, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, asOf: { at: string, isRead: boolean } | null, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> };
-
-export type TraceQueryVariables = Exact<{
-  dataset: string;
-  where?: string | null | undefined;
-  rows?: Array<RowRef> | RowRef | null | undefined;
-  column?: string | null | undefined;
-  semantics: Semantics;
-  forward: boolean;
-  to?: string | null | undefined;
-  limit: number;
-  asOf?: string | null | undefined;
-}>;
-
-
-export type TraceQuery = { trace: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, recapturable: Array<string>, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, recaptured: string | null, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, asOf: { at: string, isRead: boolean } | null, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } };
-
-export type StartTraceMutationVariables = Exact<{
-  dataset: string;
-  rows?: Array<RowRef> | RowRef | null | undefined;
-  column?: string | null | undefined;
-  semantics: Semantics;
-  forward: boolean;
-  to?: string | null | undefined;
-  limit: number;
-  asOf?: string | null | undefined;
-}>;
-
-
-export type StartTraceMutation = { startTrace: { id: string } };
-
-export type TraceJobQueryVariables = Exact<{
-  id: string;
-}>;
-
-
-export type TraceJobQuery = { traceJob: { state: TraceJobState, startedAt: string, progress: Array<string>, error: string | null } | null };
-
-export type TraceJobAnswerQueryVariables = Exact<{
-  id: string;
-}>;
-
-
-export type TraceJobAnswerQuery = { traceJob: { answer: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, recapturable: Array<string>, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, recaptured: string | null, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, asOf: { at: string, isRead: boolean } | null, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } | null } | null };
-
-export type CancelTraceMutationVariables = Exact<{
-  id: string;
-}>;
-
-
-export type CancelTraceMutation = { cancelTrace: { state: TraceJobState } | null };
 
 export type ReplayFactsFragment = { id: string, state: ReplayState, kind: ReplayKind, output: string, startedAt: string, startedBy: string | null, endedAt: string | null, shadow: string, error: string | null, records: Array<{ use: RecordUse, file: string, rows: Array<number>, total: number }>, steps: Array<{ job: string, state: ReplayState }> };
 
@@ -487,15 +392,6 @@ export type RemoveReplayMutationVariables = Exact<{
 
 export type RemoveReplayMutation = { removeReplay: { id: string } | null };
 
-export type BlocksQueryVariables = Exact<{
-  dataset: string;
-  first: number;
-  before?: number | null | undefined;
-}>;
-
-
-export type BlocksQuery = { blocks: { total: number, before: number | null, blocks: Array<{ sequence: number, run: string, writtenAt: string, mode: BlockMode, snapshot: string | null, files: number | null, rows: number | null, bytes: number | null, hasRecords: boolean }> } };
-
 export type ConsumersQueryVariables = Exact<{
   dataset: string;
 }>;
@@ -527,14 +423,6 @@ export type RestoreBlocksMutationVariables = Exact<{
 
 export type RestoreBlocksMutation = { restoreBlocks: string };
 
-export type ViewQueryVariables = Exact<{
-  view: ViewInput;
-  first: number;
-}>;
-
-
-export type ViewQuery = { view: { cursor: string | null, notes: Array<string>, nodes: Array<{ distance: number, members: number, focus: boolean, upstream: boolean, downstream: boolean, wholly: boolean, node: { id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ id: string, kind: NodeKind, name: string }> } }>, edges: Array<{ src: string, dst: string, weight: number, direct: boolean, via: number | null, former: boolean }>, totals: { nodes: number, edges: number, masked: number, beyond: number } } };
-
 export type ViewLinkQueryVariables = Exact<{
   view: ViewInput;
   src: string;
@@ -544,15 +432,65 @@ export type ViewLinkQueryVariables = Exact<{
 
 export type ViewLinkQuery = { viewLink: { total: number, maskedTotal: number, withheld: number, pairs: Array<{ src: string, dst: string }>, masked: Array<{ id: string, kind: NodeKind, name: string }> } };
 
-export type RecapturesQueryVariables = Exact<{ [key: string]: never; }>;
-
-
-export type RecapturesQuery = { recaptures: Array<{ id: string, dataset: string, state: ReplayState, startedAt: string, error: string | null }> };
-
 export type CulpritSearchesQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type CulpritSearchesQuery = { culpritSearches: Array<{ id: string, kind: CulpritSearchKind, subject: string, state: ReplayState, error: string | null, trials: number, left: number, step: string | null, function: string | null, problem: string | null, isMinimal: boolean, count: number, notes: Array<string>, records: Array<{ file: string, row: number, values: unknown }>, origins: Array<{ file: string, row: number, values: unknown }> }> };
+export type CulpritSearchesQuery = { culpritSearches: Array<{ id: string, kind: CulpritSearchKind, subject: string, state: ReplayState, error: string | null, trials: number, left: number, step: string | null, function: string | null, problem: string | null, isMinimal: boolean, count: number, notes: Array<string>, doing: string | null, records: Array<{ file: string, row: number, values: unknown }>, origins: Array<{ file: string, row: number, values: unknown }>, comparison: { first: string, second: string, together: boolean | null, notes: Array<string>, results: Array<{ dataset: string, rows: number | null, isRebuilt: boolean, reason: string | null, differences: Array<{ dataset: string, before: unknown, after: unknown, columns: Array<string> }> }>, causes: Array<{ kind: CauseKind, verdict: CauseVerdict, changes: Array<string>, rows: number | null, isWhole: boolean, reason: string | null }> } | null, cleaning: { replay: string | null, differing: number | null, steps: Array<{ dataset: string, records: number, shared: number, reason: string | null }>, before: { rows: number, below: number, least: number | null, median: number | null, mean: number | null }, after: { rows: number, below: number, least: number | null, median: number | null, mean: number | null } | null } | null }> };
+
+export type QualitiesFragment = { rows: number, below: number, least: number | null, median: number | null, mean: number | null };
+
+export type RunsOfJobQueryVariables = Exact<{
+  job: string;
+}>;
+
+
+export type RunsOfJobQuery = { runs: { nodes: Array<{ id: string, properties: unknown, ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null }> } };
+
+export type ExplainQueryVariables = Exact<{
+  dataset: string;
+  bad?: string | null | undefined;
+  rows?: Array<RowRef> | RowRef | null | undefined;
+  without?: Array<string> | string | null | undefined;
+}>;
+
+
+export type ExplainQuery = { explain: { exact: boolean, incomplete: Array<{ what: string, reason: string }>, sources: Array<{ dataset: string, bad: number, good: number, hidden: Array<string>, isComplete: boolean, explanations: Array<{ condition: string, bad: number, good: number, precision: number, recall: number }> }> } };
+
+export type StartBlameMutationVariables = Exact<{
+  dataset: string;
+  where?: string | null | undefined;
+}>;
+
+
+export type StartBlameMutation = { startBlame: { id: string } };
+
+export type StartWitnessMutationVariables = Exact<{
+  dataset: string;
+  where: string;
+  columns?: Array<string> | string | null | undefined;
+}>;
+
+
+export type StartWitnessMutation = { startWitness: { id: string } };
+
+export type StartCompareMutationVariables = Exact<{
+  first: string;
+  second: string;
+  replays: boolean;
+}>;
+
+
+export type StartCompareMutation = { startCompare: { id: string } };
+
+export type StartCleanMutationVariables = Exact<{
+  dataset: string;
+  quality: string;
+  below?: number | null | undefined;
+  dryRun: boolean;
+}>;
+
+
+export type StartCleanMutation = { startClean: { id: string } };
 
 export type StartWhyMutationVariables = Exact<{
   run: string;
@@ -567,13 +505,6 @@ export type CancelCulpritSearchMutationVariables = Exact<{
 
 
 export type CancelCulpritSearchMutation = { cancelCulpritSearch: { id: string } };
-
-export type StartRecaptureMutationVariables = Exact<{
-  dataset: string;
-}>;
-
-
-export type StartRecaptureMutation = { startRecapture: { id: string } };
 
 export type StartReplayMutationVariables = Exact<{
   kind: ReplayKind;
@@ -744,8 +675,6 @@ export type RunWorkflowMutationVariables = Exact<{
 
 export type RunWorkflowMutation = { runWorkflow: { name: string } };
 
-export type DescribedFragment = { descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null, statements: Array<{ aspect: string, value: string, by: string | null, at: string | null, produced: boolean, removed: boolean, overruled: boolean }> } };
-
 export type DescribeMutationVariables = Exact<{
   node: string;
   changes: Array<DescriptionChange> | DescriptionChange;
@@ -766,48 +695,10 @@ export type DescribedColumnsQueryVariables = Exact<{
 
 export type DescribedColumnsQuery = { node: { id: string, children: { nodes: Array<{ id: string, name: string, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null, statements: Array<{ aspect: string, value: string, by: string | null, at: string | null, produced: boolean, removed: boolean, overruled: boolean }> } }> } } | null };
 
-export type SavedViewsQueryVariables = Exact<{ [key: string]: never; }>;
-
-
-export type SavedViewsQuery = { savedViews: Array<{ id: string, name: string, location: string, shared: boolean, mine: boolean, owner: string }> };
-
-export type SaveViewMutationVariables = Exact<{
-  name: string;
-  location: string;
-  shared: boolean;
-  replace: boolean;
-}>;
-
-
-export type SaveViewMutation = { saveView: { id: string, name: string } };
-
-export type ChangeViewMutationVariables = Exact<{
-  id: string;
-  name?: string | null | undefined;
-  shared?: boolean | null | undefined;
-}>;
-
-
-export type ChangeViewMutation = { changeView: { id: string } };
-
-export type RemoveViewMutationVariables = Exact<{
-  id: string;
-}>;
-
-
-export type RemoveViewMutation = { removeView: { id: string } };
-
 export type NotifyRulesQueryVariables = Exact<{ [key: string]: never; }>;
 
 
 export type NotifyRulesQuery = { triggers: Array<{ id: string, name: string, state: TriggerState, reason: string | null, condition: string, owner: string, definition: unknown }>, notificationTargets: Array<{ name: string, kind: string }> };
-
-export type DatasetHeadQueryVariables = Exact<{
-  id: string;
-}>;
-
-
-export type DatasetHeadQuery = { node: { id: string, properties: unknown, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null, statements: Array<{ aspect: string, value: string, by: string | null, at: string | null, produced: boolean, removed: boolean, overruled: boolean }> } } | null, versions: { nodes: Array<{ id: string, properties: unknown }> } };
 
 export type JobQueryVariables = Exact<{
   id: string;
@@ -841,45 +732,12 @@ export type ImpactQueryVariables = Exact<{
 
 export type ImpactQuery = { impact: { total: number, beyond: number, reasons: Array<string>, former: number, cursor: string | null, rows: Array<{ distance: number, path: Array<string>, owners: Array<string>, lastRun: string | null, updated: string | null, node: { id: string, kind: NodeKind, name: string } }> } };
 
-export type AboutQueryVariables = Exact<{
-  id: string;
-}>;
-
-
-export type AboutQuery = { node: { id: string, properties: unknown, facts: { size: { rows: number | null, bytes: number | null, files: number | null, at: string | null } | null, quality: { passed: number, failed: number } | null }, descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null, statements: Array<{ aspect: string, value: string, by: string | null, at: string | null, produced: boolean, removed: boolean, overruled: boolean }> } } | null };
-
 export type QualityQueryVariables = Exact<{
   node: string;
 }>;
 
 
 export type QualityQuery = { quality: Array<{ id: string, assertion: string, column: string | null, results: Array<{ run: string, at: string, values: unknown }> }> };
-
-export type RunIdsQueryVariables = Exact<{
-  job: string;
-  first: number;
-}>;
-
-
-export type RunIdsQuery = { runs: { nodes: Array<{ id: string }> }, failed: { nodes: Array<{ id: string }> } };
-
-export type RunTimesQueryVariables = Exact<{
-  runs: Array<string> | string;
-}>;
-
-
-export type RunTimesQuery = { lineage: { edges: Array<{ src: string, dst: string, last: string }> } };
-
-export type ChangedNodeFragment = { id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ id: string, kind: NodeKind, name: string }> };
-
-export type ViewDifferenceQueryVariables = Exact<{
-  view: ViewInput;
-  before: string;
-  after: string;
-}>;
-
-
-export type ViewDifferenceQuery = { viewDifference: { before: string, after: string, kept: number, notes: Array<string>, nodesAdded: Array<{ id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ id: string, kind: NodeKind, name: string }> }>, nodesRemoved: Array<{ id: string, kind: NodeKind, name: string, unwritten: boolean, containers: Array<{ id: string, kind: NodeKind, name: string }> }>, edgesAdded: Array<{ src: string, dst: string }>, edgesRemoved: Array<{ src: string, dst: string }> } };
 
 export type LakeMapQueryVariables = Exact<{
   lens: Lens;
@@ -919,15 +777,94 @@ export type MapNodesQueryVariables = Exact<{
 
 export type MapNodesQuery = { lineage: { nodes: Array<{ id: string, kind: NodeKind, name: string }> } };
 
-export type ChangedRunsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+export type RankInputsQueryVariables = Exact<{
+  dataset: string;
+  column: string;
+  row: RowRef;
+  first: number;
+}>;
 
 
-export type ChangedRunsSubscription = { runs: Array<{ id: string }> };
+export type RankInputsQuery = { rankInputs: { run: string, function: string, value: unknown, total: number, exact: boolean, notes: Array<string>, records: Array<{ without: unknown, change: unknown, isRowGone: boolean, record: { dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown } }>, incomplete: Array<{ what: string, reason: string, effect: string }> } };
 
-export type FailedRunsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+export type DeviationFactsFragment = { id: string, policy: string | null, rule: string, severity: Severity, owner: string | null, target: string, message: string, path: Array<string>, since: string | null, certain: boolean, state: DeviationState | null, opened: string | null, reason: string | null, acceptedBy: string | null, acceptedUntil: string | null };
+
+export type PoliciesQueryVariables = Exact<{
+  states?: Array<DeviationState> | DeviationState | null | undefined;
+  policy?: string | null | undefined;
+  first: number;
+}>;
 
 
-export type FailedRunsSubscription = { runs: Array<{ id: string, containers: Array<{ id: string, kind: NodeKind, name: string }> }> };
+export type PoliciesQuery = { policies: Array<{ name: string, version: number, author: string, at: string, text: string }>, deviations: Array<{ id: string, policy: string | null, rule: string, severity: Severity, owner: string | null, target: string, message: string, path: Array<string>, since: string | null, certain: boolean, state: DeviationState | null, opened: string | null, reason: string | null, acceptedBy: string | null, acceptedUntil: string | null }> };
+
+export type CheckPolicyQueryVariables = Exact<{
+  text: string;
+}>;
+
+
+export type CheckPolicyQuery = { checkPolicy: { cut: Array<string>, conflicts: Array<string>, deviations: Array<{ id: string, policy: string | null, rule: string, severity: Severity, owner: string | null, target: string, message: string, path: Array<string>, since: string | null, certain: boolean, state: DeviationState | null, opened: string | null, reason: string | null, acceptedBy: string | null, acceptedUntil: string | null }>, idle: Array<{ rule: string }> } };
+
+export type ApplyPolicyMutationVariables = Exact<{
+  text: string;
+}>;
+
+
+export type ApplyPolicyMutation = { applyPolicy: { policy: { name: string } } };
+
+export type RemovePolicyMutationVariables = Exact<{
+  name: string;
+}>;
+
+
+export type RemovePolicyMutation = { removePolicy: boolean };
+
+export type AcceptDeviationMutationVariables = Exact<{
+  id: string;
+  reason: string;
+  days: number;
+}>;
+
+
+export type AcceptDeviationMutation = { acceptDeviation: { id: string } };
+
+export type CarriedTagsQueryVariables = Exact<{
+  tag?: string | null | undefined;
+  first: number;
+}>;
+
+
+export type CarriedTagsQuery = { carriedTags: { total: number, silent: Array<string>, tags: Array<{ node: string, tag: string, origin: string, originTag: string, path: Array<string>, way: Way, certain: boolean, state: TagState }> } };
+
+export type CheckContractQueryVariables = Exact<{
+  contract: unknown;
+}>;
+
+
+export type CheckContractQuery = { checkContract: { name: string, version: string, status: string, ignored: Array<string>, clauses: Array<{ table: string, column: string | null, demand: string, outcome: ClauseOutcome, detail: string, dataset: string | null }> } };
+
+export type SubjectAccessQueryVariables = Exact<{
+  dataset: string;
+  where: string;
+  limit: number;
+}>;
+
+
+export type SubjectAccessQuery = { subjectAccess: { exact: boolean, complete: boolean, total: number, notes: Array<string>, datasets: Array<{ dataset: string, records: number, former: number, complete: boolean, exact: boolean, coarse: boolean, reasons: Array<string> }>, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ file: string | null, row: number | null }>, incomplete: Array<{ what: string, reason: string, effect: string }> } };
+
+export type DatasetReadersQueryVariables = Exact<{
+  dataset: string;
+  since: string;
+}>;
+
+
+export type DatasetReadersQuery = { datasetReaders: { uncertain: number, damaged: number, searchedBackTo: string | null, readers: Array<{ who: string, operations: Array<string>, answers: number, records: number, first: string, last: string }> } };
+
+export type LedgerFragment = { ledger: { status: string, rows: number | null, bytes: number | null, problems: Array<{ operator: string | null, reason: string }> } | null };
+
+export type SizeFragment = { rows: number | null, bytes: number | null, files: number | null, at: string | null };
+
+export type DescribedFragment = { descriptions: { owners: Array<string>, stewards: Array<string>, tags: Array<string>, tagValues: Array<string>, terms: Array<string>, description: string | null, statements: Array<{ aspect: string, value: string, by: string | null, at: string | null, produced: boolean, removed: boolean, overruled: boolean }> } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -947,19 +884,6 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
-export const LedgerFragmentDoc = new TypedDocumentString(`
-    fragment Ledger on Node {
-  ledger {
-    status
-    problems {
-      operator
-      reason
-    }
-    rows
-    bytes
-  }
-}
-    `, {"fragmentName":"Ledger"}) as unknown as TypedDocumentString<LedgerFragment, unknown>;
 export const FailureFragmentDoc = new TypedDocumentString(`
     fragment Failure on Facts {
   error {
@@ -992,83 +916,6 @@ export const CodeFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Code"}) as unknown as TypedDocumentString<CodeFragment, unknown>;
-export const SizeFragmentDoc = new TypedDocumentString(`
-    fragment Size on DataSize {
-  rows
-  bytes
-  files
-  at
-}
-    `, {"fragmentName":"Size"}) as unknown as TypedDocumentString<SizeFragment, unknown>;
-export const TraceAnswerFragmentDoc = new TypedDocumentString(`
-    fragment TraceAnswer on Trace {
-  semantics
-  exact
-  total
-  elapsedMs
-  records {
-    dataset
-    datasetName
-    file
-    row
-    line
-    grain
-    values
-  }
-  selected {
-    dataset
-    datasetName
-    file
-    row
-    line
-    grain
-    values
-  }
-  path {
-    job
-    run
-    output
-    inputs
-    operations
-    records
-    grain
-    expressions {
-      operator
-      made {
-        column
-        expression
-      }
-      by
-    }
-    recaptured
-  }
-  recapturable
-  asOf {
-    at
-    isRead
-  }
-  graph {
-    nodes {
-      id
-      kind
-      name
-      properties
-    }
-    edges {
-      src
-      dst
-      kind
-      properties
-    }
-    truncated
-  }
-  incomplete {
-    what
-    reason
-    effect
-  }
-}
-    `, {"fragmentName":"TraceAnswer"}) as unknown as TypedDocumentString<TraceAnswerFragment, unknown>;
 export const ReplayFactsFragmentDoc = new TypedDocumentString(`
     fragment ReplayFacts on Replay {
   id
@@ -1103,6 +950,15 @@ export const ShownRecordsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ShownRecords"}) as unknown as TypedDocumentString<ShownRecordsFragment, unknown>;
+export const QualitiesFragmentDoc = new TypedDocumentString(`
+    fragment Qualities on RowQualities {
+  rows
+  below
+  least
+  median
+  mean
+}
+    `, {"fragmentName":"Qualities"}) as unknown as TypedDocumentString<QualitiesFragment, unknown>;
 export const DiffVersionFragmentDoc = new TypedDocumentString(`
     fragment DiffVersion on DiffSide {
   name
@@ -1145,6 +1001,46 @@ export const CauseFactsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"CauseFacts"}) as unknown as TypedDocumentString<CauseFactsFragment, unknown>;
+export const DeviationFactsFragmentDoc = new TypedDocumentString(`
+    fragment DeviationFacts on PolicyDeviation {
+  id
+  policy
+  rule
+  severity
+  owner
+  target
+  message
+  path
+  since
+  certain
+  state
+  opened
+  reason
+  acceptedBy
+  acceptedUntil
+}
+    `, {"fragmentName":"DeviationFacts"}) as unknown as TypedDocumentString<DeviationFactsFragment, unknown>;
+export const LedgerFragmentDoc = new TypedDocumentString(`
+    fragment Ledger on Node {
+  ledger {
+    status
+    problems {
+      operator
+      reason
+    }
+    rows
+    bytes
+  }
+}
+    `, {"fragmentName":"Ledger"}) as unknown as TypedDocumentString<LedgerFragment, unknown>;
+export const SizeFragmentDoc = new TypedDocumentString(`
+    fragment Size on DataSize {
+  rows
+  bytes
+  files
+  at
+}
+    `, {"fragmentName":"Size"}) as unknown as TypedDocumentString<SizeFragment, unknown>;
 export const DescribedFragmentDoc = new TypedDocumentString(`
     fragment Described on Node {
   descriptions {
@@ -1166,31 +1062,6 @@ export const DescribedFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Described"}) as unknown as TypedDocumentString<DescribedFragment, unknown>;
-export const ChangedNodeFragmentDoc = new TypedDocumentString(`
-    fragment ChangedNode on Node {
-  id
-  kind
-  name
-  unwritten
-  containers {
-    id
-    kind
-    name
-  }
-}
-    `, {"fragmentName":"ChangedNode"}) as unknown as TypedDocumentString<ChangedNodeFragment, unknown>;
-export const ServiceDocument = new TypedDocumentString(`
-    query Service {
-  service {
-    version
-    store
-    nodes
-    runs
-    captures
-    pending
-  }
-}
-    `) as unknown as TypedDocumentString<ServiceQuery, ServiceQueryVariables>;
 export const SearchDocument = new TypedDocumentString(`
     query Search($text: String!, $kinds: [NodeKind!], $first: Int!, $after: String) {
   search(text: $text, kinds: $kinds, first: $first, after: $after) {
@@ -1210,144 +1081,6 @@ export const SearchDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<SearchQuery, SearchQueryVariables>;
-export const FindDocument = new TypedDocumentString(`
-    query Find($text: String!, $first: Int!) {
-  find(text: $text, first: $first) {
-    hits {
-      node {
-        id
-        kind
-        name
-      }
-      namespace
-      state
-    }
-    total
-    counted
-  }
-}
-    `) as unknown as TypedDocumentString<FindQuery, FindQueryVariables>;
-export const DatasetListDocument = new TypedDocumentString(`
-    query DatasetList($text: String!, $states: [String!], $namespaces: [String!], $owners: [String!], $tags: [String!], $first: Int!, $after: String) {
-  find(
-    text: $text
-    kinds: [DATASET]
-    states: $states
-    namespaces: $namespaces
-    owners: $owners
-    tags: $tags
-    first: $first
-    after: $after
-  ) {
-    hits {
-      node {
-        id
-        name
-        containers {
-          id
-          kind
-          name
-        }
-      }
-    }
-    total
-    counted
-    complete
-    cursor
-    facets {
-      name
-      values {
-        value
-        count
-      }
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<DatasetListQuery, DatasetListQueryVariables>;
-export const LineageDocument = new TypedDocumentString(`
-    query Lineage($focus: [ID!]!, $direction: Direction!, $depth: Int!, $kinds: [EdgeKind!]) {
-  lineage(focus: $focus, direction: $direction, depth: $depth, kinds: $kinds) {
-    nodes {
-      id
-      kind
-      name
-      properties
-      ...Ledger
-    }
-    edges {
-      src
-      dst
-      kind
-      properties
-      former
-    }
-    truncated
-  }
-}
-    fragment Ledger on Node {
-  ledger {
-    status
-    problems {
-      operator
-      reason
-    }
-    rows
-    bytes
-  }
-}`) as unknown as TypedDocumentString<LineageQuery, LineageQueryVariables>;
-export const LineageShapeDocument = new TypedDocumentString(`
-    query LineageShape($focus: [ID!]!, $direction: Direction!, $depth: Int!, $limit: Int!) {
-  lineage(focus: $focus, direction: $direction, depth: $depth, limit: $limit) {
-    nodes {
-      id
-      kind
-      name
-    }
-    edges {
-      src
-      dst
-      kind
-      former
-    }
-    truncated
-  }
-}
-    `) as unknown as TypedDocumentString<LineageShapeQuery, LineageShapeQueryVariables>;
-export const NodeDocument = new TypedDocumentString(`
-    query Node($id: ID!, $kinds: [NodeKind!], $first: Int!) {
-  node(id: $id) {
-    id
-    kind
-    name
-    properties
-    containers {
-      id
-      kind
-      name
-    }
-    children(kinds: $kinds, first: $first) {
-      nodes {
-        id
-        kind
-        name
-        properties
-        ...Ledger
-      }
-      total
-    }
-  }
-}
-    fragment Ledger on Node {
-  ledger {
-    status
-    problems {
-      operator
-      reason
-    }
-    rows
-    bytes
-  }
-}`) as unknown as TypedDocumentString<NodeQuery, NodeQueryVariables>;
 export const StatedFactsDocument = new TypedDocumentString(`
     query StatedFacts($id: ID!) {
   node(id: $id) {
@@ -1431,223 +1164,6 @@ fragment Described on Node {
     }
   }
 }`) as unknown as TypedDocumentString<StatedFactsQuery, StatedFactsQueryVariables>;
-export const RowsDocument = new TypedDocumentString(`
-    query Rows($dataset: ID!, $where: String, $order: RowOrder, $first: Int!, $offset: Int!) {
-  rows(
-    dataset: $dataset
-    where: $where
-    order: $order
-    first: $first
-    offset: $offset
-  ) {
-    dataset
-    columns {
-      name
-      type
-    }
-    rows {
-      file
-      row
-      line
-      values
-    }
-    total
-    hasRecordLineage
-    note
-  }
-}
-    `) as unknown as TypedDocumentString<RowsQuery, RowsQueryVariables>;
-export const TraceDocument = new TypedDocumentString(`
-    query Trace($dataset: String!, $where: String, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String, $limit: Int!, $asOf: String) {
-  trace(
-    dataset: $dataset
-    where: $where
-    rows: $rows
-    column: $column
-    semantics: $semantics
-    forward: $forward
-    to: $to
-    limit: $limit
-    asOf: $asOf
-  ) {
-    ...TraceAnswer
-  }
-}
-    fragment TraceAnswer on Trace {
-  semantics
-  exact
-  total
-  elapsedMs
-  records {
-    dataset
-    datasetName
-    file
-    row
-    line
-    grain
-    values
-  }
-  selected {
-    dataset
-    datasetName
-    file
-    row
-    line
-    grain
-    values
-  }
-  path {
-    job
-    run
-    output
-    inputs
-    operations
-    records
-    grain
-    expressions {
-      operator
-      made {
-        column
-        expression
-      }
-      by
-    }
-    recaptured
-  }
-  recapturable
-  asOf {
-    at
-    isRead
-  }
-  graph {
-    nodes {
-      id
-      kind
-      name
-      properties
-    }
-    edges {
-      src
-      dst
-      kind
-      properties
-    }
-    truncated
-  }
-  incomplete {
-    what
-    reason
-    effect
-  }
-}`) as unknown as TypedDocumentString<TraceQuery, TraceQueryVariables>;
-export const StartTraceDocument = new TypedDocumentString(`
-    mutation StartTrace($dataset: String!, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String, $limit: Int!, $asOf: String) {
-  startTrace(
-    dataset: $dataset
-    rows: $rows
-    column: $column
-    semantics: $semantics
-    forward: $forward
-    to: $to
-    limit: $limit
-    asOf: $asOf
-  ) {
-    id
-  }
-}
-    `) as unknown as TypedDocumentString<StartTraceMutation, StartTraceMutationVariables>;
-export const TraceJobDocument = new TypedDocumentString(`
-    query TraceJob($id: ID!) {
-  traceJob(id: $id) {
-    state
-    startedAt
-    progress
-    error
-  }
-}
-    `) as unknown as TypedDocumentString<TraceJobQuery, TraceJobQueryVariables>;
-export const TraceJobAnswerDocument = new TypedDocumentString(`
-    query TraceJobAnswer($id: ID!) {
-  traceJob(id: $id) {
-    answer {
-      ...TraceAnswer
-    }
-  }
-}
-    fragment TraceAnswer on Trace {
-  semantics
-  exact
-  total
-  elapsedMs
-  records {
-    dataset
-    datasetName
-    file
-    row
-    line
-    grain
-    values
-  }
-  selected {
-    dataset
-    datasetName
-    file
-    row
-    line
-    grain
-    values
-  }
-  path {
-    job
-    run
-    output
-    inputs
-    operations
-    records
-    grain
-    expressions {
-      operator
-      made {
-        column
-        expression
-      }
-      by
-    }
-    recaptured
-  }
-  recapturable
-  asOf {
-    at
-    isRead
-  }
-  graph {
-    nodes {
-      id
-      kind
-      name
-      properties
-    }
-    edges {
-      src
-      dst
-      kind
-      properties
-    }
-    truncated
-  }
-  incomplete {
-    what
-    reason
-    effect
-  }
-}`) as unknown as TypedDocumentString<TraceJobAnswerQuery, TraceJobAnswerQueryVariables>;
-export const CancelTraceDocument = new TypedDocumentString(`
-    mutation CancelTrace($id: ID!) {
-  cancelTrace(id: $id) {
-    state
-  }
-}
-    `) as unknown as TypedDocumentString<CancelTraceMutation, CancelTraceMutationVariables>;
 export const ReplaysDocument = new TypedDocumentString(`
     query Replays($first: Int!) {
   replays(first: $first) {
@@ -1806,25 +1322,6 @@ export const RemoveReplayDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<RemoveReplayMutation, RemoveReplayMutationVariables>;
-export const BlocksDocument = new TypedDocumentString(`
-    query Blocks($dataset: ID!, $first: Int!, $before: Int) {
-  blocks(dataset: $dataset, first: $first, before: $before) {
-    blocks {
-      sequence
-      run
-      writtenAt
-      mode
-      snapshot
-      files
-      rows
-      bytes
-      hasRecords
-    }
-    total
-    before
-  }
-}
-    `) as unknown as TypedDocumentString<BlocksQuery, BlocksQueryVariables>;
 export const ConsumersDocument = new TypedDocumentString(`
     query Consumers($dataset: ID!) {
   consumers(dataset: $dataset) {
@@ -1875,47 +1372,6 @@ export const RestoreBlocksDocument = new TypedDocumentString(`
   restoreBlocks(id: $id)
 }
     `) as unknown as TypedDocumentString<RestoreBlocksMutation, RestoreBlocksMutationVariables>;
-export const ViewDocument = new TypedDocumentString(`
-    query View($view: ViewInput!, $first: Int!) {
-  view(view: $view, first: $first, edges: 2000) {
-    nodes {
-      node {
-        id
-        kind
-        name
-        unwritten
-        containers {
-          id
-          kind
-          name
-        }
-      }
-      distance
-      members
-      focus
-      upstream
-      downstream
-      wholly
-    }
-    edges {
-      src
-      dst
-      weight
-      direct
-      via
-      former
-    }
-    totals {
-      nodes
-      edges
-      masked
-      beyond
-    }
-    cursor
-    notes
-  }
-}
-    `) as unknown as TypedDocumentString<ViewQuery, ViewQueryVariables>;
 export const ViewLinkDocument = new TypedDocumentString(`
     query ViewLink($view: ViewInput!, $src: ID!, $dst: ID!) {
   viewLink(view: $view, src: $src, dst: $dst, first: 20) {
@@ -1934,17 +1390,6 @@ export const ViewLinkDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ViewLinkQuery, ViewLinkQueryVariables>;
-export const RecapturesDocument = new TypedDocumentString(`
-    query Recaptures {
-  recaptures(first: 20) {
-    id
-    dataset
-    state
-    startedAt
-    error
-  }
-}
-    `) as unknown as TypedDocumentString<RecapturesQuery, RecapturesQueryVariables>;
 export const CulpritSearchesDocument = new TypedDocumentString(`
     query CulpritSearches {
   culpritSearches(first: 20) {
@@ -1971,9 +1416,132 @@ export const CulpritSearchesDocument = new TypedDocumentString(`
       values
     }
     notes
+    doing
+    comparison {
+      first
+      second
+      results {
+        dataset
+        rows
+        isRebuilt
+        reason
+        differences {
+          dataset
+          before
+          after
+          columns
+        }
+      }
+      causes {
+        kind
+        verdict
+        changes
+        rows
+        isWhole
+        reason
+      }
+      together
+      notes
+    }
+    cleaning {
+      steps {
+        dataset
+        records
+        shared
+        reason
+      }
+      before {
+        ...Qualities
+      }
+      after {
+        ...Qualities
+      }
+      replay
+      differing
+    }
   }
 }
-    `) as unknown as TypedDocumentString<CulpritSearchesQuery, CulpritSearchesQueryVariables>;
+    fragment Qualities on RowQualities {
+  rows
+  below
+  least
+  median
+  mean
+}`) as unknown as TypedDocumentString<CulpritSearchesQuery, CulpritSearchesQueryVariables>;
+export const RunsOfJobDocument = new TypedDocumentString(`
+    query RunsOfJob($job: ID!) {
+  runs(job: $job, first: 50) {
+    nodes {
+      id
+      properties
+      ...Ledger
+    }
+  }
+}
+    fragment Ledger on Node {
+  ledger {
+    status
+    problems {
+      operator
+      reason
+    }
+    rows
+    bytes
+  }
+}`) as unknown as TypedDocumentString<RunsOfJobQuery, RunsOfJobQueryVariables>;
+export const ExplainDocument = new TypedDocumentString(`
+    query Explain($dataset: String!, $bad: String, $rows: [RowRef!], $without: [String!]) {
+  explain(dataset: $dataset, bad: $bad, rows: $rows, without: $without) {
+    exact
+    incomplete {
+      what
+      reason
+    }
+    sources {
+      dataset
+      bad
+      good
+      hidden
+      isComplete
+      explanations {
+        condition
+        bad
+        good
+        precision
+        recall
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ExplainQuery, ExplainQueryVariables>;
+export const StartBlameDocument = new TypedDocumentString(`
+    mutation StartBlame($dataset: String!, $where: String) {
+  startBlame(dataset: $dataset, where: $where) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<StartBlameMutation, StartBlameMutationVariables>;
+export const StartWitnessDocument = new TypedDocumentString(`
+    mutation StartWitness($dataset: String!, $where: String!, $columns: [String!]) {
+  startWitness(dataset: $dataset, where: $where, columns: $columns) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<StartWitnessMutation, StartWitnessMutationVariables>;
+export const StartCompareDocument = new TypedDocumentString(`
+    mutation StartCompare($first: String!, $second: String!, $replays: Boolean!) {
+  startCompare(first: $first, second: $second, replays: $replays) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<StartCompareMutation, StartCompareMutationVariables>;
+export const StartCleanDocument = new TypedDocumentString(`
+    mutation StartClean($dataset: String!, $quality: String!, $below: Float, $dryRun: Boolean!) {
+  startClean(dataset: $dataset, quality: $quality, below: $below, dryRun: $dryRun) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<StartCleanMutation, StartCleanMutationVariables>;
 export const StartWhyDocument = new TypedDocumentString(`
     mutation StartWhy($run: String!) {
   startWhy(run: $run) {
@@ -1988,13 +1556,6 @@ export const CancelCulpritSearchDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<CancelCulpritSearchMutation, CancelCulpritSearchMutationVariables>;
-export const StartRecaptureDocument = new TypedDocumentString(`
-    mutation StartRecapture($dataset: String!) {
-  startRecapture(dataset: $dataset) {
-    id
-  }
-}
-    `) as unknown as TypedDocumentString<StartRecaptureMutation, StartRecaptureMutationVariables>;
 export const StartReplayDocument = new TypedDocumentString(`
     mutation StartReplay($kind: ReplayKind!, $dataset: String, $where: String, $rows: [RowRef!], $output: String, $edits: [ReplayEdit!]) {
   startReplay(
@@ -2421,40 +1982,6 @@ export const DescribedColumnsDocument = new TypedDocumentString(`
     }
   }
 }`) as unknown as TypedDocumentString<DescribedColumnsQuery, DescribedColumnsQueryVariables>;
-export const SavedViewsDocument = new TypedDocumentString(`
-    query SavedViews {
-  savedViews {
-    id
-    name
-    location
-    shared
-    mine
-    owner
-  }
-}
-    `) as unknown as TypedDocumentString<SavedViewsQuery, SavedViewsQueryVariables>;
-export const SaveViewDocument = new TypedDocumentString(`
-    mutation SaveView($name: String!, $location: String!, $shared: Boolean!, $replace: Boolean!) {
-  saveView(name: $name, location: $location, shared: $shared, replace: $replace) {
-    id
-    name
-  }
-}
-    `) as unknown as TypedDocumentString<SaveViewMutation, SaveViewMutationVariables>;
-export const ChangeViewDocument = new TypedDocumentString(`
-    mutation ChangeView($id: ID!, $name: String, $shared: Boolean) {
-  changeView(id: $id, name: $name, shared: $shared) {
-    id
-  }
-}
-    `) as unknown as TypedDocumentString<ChangeViewMutation, ChangeViewMutationVariables>;
-export const RemoveViewDocument = new TypedDocumentString(`
-    mutation RemoveView($id: ID!) {
-  removeView(id: $id) {
-    id
-  }
-}
-    `) as unknown as TypedDocumentString<RemoveViewMutation, RemoveViewMutationVariables>;
 export const NotifyRulesDocument = new TypedDocumentString(`
     query NotifyRules {
   triggers {
@@ -2472,39 +1999,6 @@ export const NotifyRulesDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<NotifyRulesQuery, NotifyRulesQueryVariables>;
-export const DatasetHeadDocument = new TypedDocumentString(`
-    query DatasetHead($id: ID!) {
-  node(id: $id) {
-    id
-    properties
-    ...Described
-  }
-  versions(dataset: $id, first: 5) {
-    nodes {
-      id
-      properties
-    }
-  }
-}
-    fragment Described on Node {
-  descriptions {
-    owners
-    stewards
-    tags
-    tagValues
-    terms
-    description
-    statements {
-      aspect
-      value
-      by
-      at
-      produced
-      removed
-      overruled
-    }
-  }
-}`) as unknown as TypedDocumentString<DatasetHeadQuery, DatasetHeadQueryVariables>;
 export const JobDocument = new TypedDocumentString(`
     query Job($id: ID!, $first: Int!) {
   node(id: $id) {
@@ -2531,18 +2025,7 @@ export const JobDocument = new TypedDocumentString(`
     }
   }
 }
-    fragment Ledger on Node {
-  ledger {
-    status
-    problems {
-      operator
-      reason
-    }
-    rows
-    bytes
-  }
-}
-fragment Code on Facts {
+    fragment Code on Facts {
   sourcePlace {
     url
     stated
@@ -2561,6 +2044,17 @@ fragment Code on Facts {
     code
     language
     cut
+  }
+}
+fragment Ledger on Node {
+  ledger {
+    status
+    problems {
+      operator
+      reason
+    }
+    rows
+    bytes
   }
 }
 fragment Described on Node {
@@ -2643,18 +2137,7 @@ export const RunDocument = new TypedDocumentString(`
     }
   }
 }
-    fragment Ledger on Node {
-  ledger {
-    status
-    problems {
-      operator
-      reason
-    }
-    rows
-    bytes
-  }
-}
-fragment Failure on Facts {
+    fragment Failure on Facts {
   error {
     message
     stackTrace
@@ -2681,6 +2164,17 @@ fragment Code on Facts {
     language
     cut
   }
+}
+fragment Ledger on Node {
+  ledger {
+    status
+    problems {
+      operator
+      reason
+    }
+    rows
+    bytes
+  }
 }`) as unknown as TypedDocumentString<RunQuery, RunQueryVariables>;
 export const ImpactDocument = new TypedDocumentString(`
     query Impact($focus: [ID!]!, $direction: Direction!, $first: Int!, $after: String) {
@@ -2705,48 +2199,6 @@ export const ImpactDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ImpactQuery, ImpactQueryVariables>;
-export const AboutDocument = new TypedDocumentString(`
-    query About($id: ID!) {
-  node(id: $id) {
-    id
-    properties
-    ...Described
-    facts {
-      size {
-        ...Size
-      }
-      quality {
-        passed
-        failed
-      }
-    }
-  }
-}
-    fragment Size on DataSize {
-  rows
-  bytes
-  files
-  at
-}
-fragment Described on Node {
-  descriptions {
-    owners
-    stewards
-    tags
-    tagValues
-    terms
-    description
-    statements {
-      aspect
-      value
-      by
-      at
-      produced
-      removed
-      overruled
-    }
-  }
-}`) as unknown as TypedDocumentString<AboutQuery, AboutQueryVariables>;
 export const QualityDocument = new TypedDocumentString(`
     query Quality($node: ID!) {
   quality(node: $node) {
@@ -2761,65 +2213,6 @@ export const QualityDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<QualityQuery, QualityQueryVariables>;
-export const RunIdsDocument = new TypedDocumentString(`
-    query RunIds($job: ID!, $first: Int!) {
-  runs(job: $job, first: $first) {
-    nodes {
-      id
-    }
-  }
-  failed: runs(job: $job, states: ["FAIL", "ABORT"], first: $first) {
-    nodes {
-      id
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<RunIdsQuery, RunIdsQueryVariables>;
-export const RunTimesDocument = new TypedDocumentString(`
-    query RunTimes($runs: [ID!]!) {
-  lineage(focus: $runs, direction: UPSTREAM, depth: 1, kinds: [CONTAINS]) {
-    edges {
-      src
-      dst
-      last
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<RunTimesQuery, RunTimesQueryVariables>;
-export const ViewDifferenceDocument = new TypedDocumentString(`
-    query ViewDifference($view: ViewInput!, $before: String!, $after: String!) {
-  viewDifference(view: $view, before: $before, after: $after) {
-    before
-    after
-    nodesAdded {
-      ...ChangedNode
-    }
-    nodesRemoved {
-      ...ChangedNode
-    }
-    edgesAdded {
-      src
-      dst
-    }
-    edgesRemoved {
-      src
-      dst
-    }
-    kept
-    notes
-  }
-}
-    fragment ChangedNode on Node {
-  id
-  kind
-  name
-  unwritten
-  containers {
-    id
-    kind
-    name
-  }
-}`) as unknown as TypedDocumentString<ViewDifferenceQuery, ViewDifferenceQueryVariables>;
 export const LakeMapDocument = new TypedDocumentString(`
     query LakeMap($lens: Lens!, $first: Int!, $include: [ID!]!) {
   lakeMap(lens: $lens, first: $first, include: $include) {
@@ -2892,22 +2285,205 @@ export const MapNodesDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<MapNodesQuery, MapNodesQueryVariables>;
-export const ChangedRunsDocument = new TypedDocumentString(`
-    subscription ChangedRuns {
-  runs {
-    id
+export const RankInputsDocument = new TypedDocumentString(`
+    query RankInputs($dataset: String!, $column: String!, $row: RowRef!, $first: Int!) {
+  rankInputs(dataset: $dataset, column: $column, row: $row, first: $first) {
+    run
+    function
+    value
+    records {
+      record {
+        dataset
+        datasetName
+        file
+        row
+        line
+        grain
+        values
+      }
+      without
+      change
+      isRowGone
+    }
+    total
+    exact
+    incomplete {
+      what
+      reason
+      effect
+    }
+    notes
   }
 }
-    `) as unknown as TypedDocumentString<ChangedRunsSubscription, ChangedRunsSubscriptionVariables>;
-export const FailedRunsDocument = new TypedDocumentString(`
-    subscription FailedRuns {
-  runs(states: ["FAIL", "ABORT"]) {
-    id
-    containers {
-      id
-      kind
+    `) as unknown as TypedDocumentString<RankInputsQuery, RankInputsQueryVariables>;
+export const PoliciesDocument = new TypedDocumentString(`
+    query Policies($states: [DeviationState!], $policy: String, $first: Int!) {
+  policies {
+    name
+    version
+    author
+    at
+    text
+  }
+  deviations(policy: $policy, states: $states, first: $first) {
+    ...DeviationFacts
+  }
+}
+    fragment DeviationFacts on PolicyDeviation {
+  id
+  policy
+  rule
+  severity
+  owner
+  target
+  message
+  path
+  since
+  certain
+  state
+  opened
+  reason
+  acceptedBy
+  acceptedUntil
+}`) as unknown as TypedDocumentString<PoliciesQuery, PoliciesQueryVariables>;
+export const CheckPolicyDocument = new TypedDocumentString(`
+    query CheckPolicy($text: String!) {
+  checkPolicy(text: $text) {
+    deviations {
+      ...DeviationFacts
+    }
+    idle {
+      rule
+    }
+    cut
+    conflicts
+  }
+}
+    fragment DeviationFacts on PolicyDeviation {
+  id
+  policy
+  rule
+  severity
+  owner
+  target
+  message
+  path
+  since
+  certain
+  state
+  opened
+  reason
+  acceptedBy
+  acceptedUntil
+}`) as unknown as TypedDocumentString<CheckPolicyQuery, CheckPolicyQueryVariables>;
+export const ApplyPolicyDocument = new TypedDocumentString(`
+    mutation ApplyPolicy($text: String!) {
+  applyPolicy(text: $text) {
+    policy {
       name
     }
   }
 }
-    `) as unknown as TypedDocumentString<FailedRunsSubscription, FailedRunsSubscriptionVariables>;
+    `) as unknown as TypedDocumentString<ApplyPolicyMutation, ApplyPolicyMutationVariables>;
+export const RemovePolicyDocument = new TypedDocumentString(`
+    mutation RemovePolicy($name: String!) {
+  removePolicy(name: $name)
+}
+    `) as unknown as TypedDocumentString<RemovePolicyMutation, RemovePolicyMutationVariables>;
+export const AcceptDeviationDocument = new TypedDocumentString(`
+    mutation AcceptDeviation($id: ID!, $reason: String!, $days: Float!) {
+  acceptDeviation(id: $id, reason: $reason, days: $days) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<AcceptDeviationMutation, AcceptDeviationMutationVariables>;
+export const CarriedTagsDocument = new TypedDocumentString(`
+    query CarriedTags($tag: String, $first: Int!) {
+  carriedTags(tag: $tag, states: [PROPOSED, BORNE, REFUSED], first: $first) {
+    tags {
+      node
+      tag
+      origin
+      originTag
+      path
+      way
+      certain
+      state
+    }
+    total
+    silent
+  }
+}
+    `) as unknown as TypedDocumentString<CarriedTagsQuery, CarriedTagsQueryVariables>;
+export const CheckContractDocument = new TypedDocumentString(`
+    query CheckContract($contract: JSON!) {
+  checkContract(contract: $contract) {
+    name
+    version
+    status
+    clauses {
+      table
+      column
+      demand
+      outcome
+      detail
+      dataset
+    }
+    ignored
+  }
+}
+    `) as unknown as TypedDocumentString<CheckContractQuery, CheckContractQueryVariables>;
+export const SubjectAccessDocument = new TypedDocumentString(`
+    query SubjectAccess($dataset: String!, $where: String!, $limit: Int!) {
+  subjectAccess(dataset: $dataset, where: $where, limit: $limit) {
+    exact
+    complete
+    datasets {
+      dataset
+      records
+      former
+      complete
+      exact
+      coarse
+      reasons
+    }
+    records {
+      dataset
+      datasetName
+      file
+      row
+      line
+      grain
+      values
+    }
+    total
+    selected {
+      file
+      row
+    }
+    incomplete {
+      what
+      reason
+      effect
+    }
+    notes
+  }
+}
+    `) as unknown as TypedDocumentString<SubjectAccessQuery, SubjectAccessQueryVariables>;
+export const DatasetReadersDocument = new TypedDocumentString(`
+    query DatasetReaders($dataset: ID!, $since: String!) {
+  datasetReaders(dataset: $dataset, since: $since) {
+    readers {
+      who
+      operations
+      answers
+      records
+      first
+      last
+    }
+    uncertain
+    damaged
+    searchedBackTo
+  }
+}
+    `) as unknown as TypedDocumentString<DatasetReadersQuery, DatasetReadersQueryVariables>;

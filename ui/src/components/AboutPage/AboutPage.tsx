@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { AboutDocument } from '../../api/generated/graphql';
+import { AboutDocument } from '../../api/generated/first/graphql';
 import { queryOf } from '../../api/query';
 import { namespaceOf } from '../../facts/datasets';
 import { type FacetRow, otherFacetsOf, producersOf, storageOf } from '../../facts/facets';

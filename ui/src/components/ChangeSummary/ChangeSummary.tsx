@@ -1,4 +1,5 @@
-import type { ViewDifferenceQuery } from '../../api/generated/graphql';
+import type { ViewDifferenceQuery } from '../../api/generated/first/graphql';
+import { counted } from '../../facts/text';
 import { instantText } from '../../facts/time';
 import type { ChangeCounts } from '../../graph/changes';
 import { datasetOfColumn, nameOfColumn, parseId } from '../../graph/ids';
@@ -61,10 +62,6 @@ export function ChangeSummary({ difference, drawn }: ChangeSummaryProps) {
       ))}
     </section>
   );
-}
-
-function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function nameOf(id: string): string {

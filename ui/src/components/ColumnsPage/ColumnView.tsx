@@ -1,12 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import {
   ColumnAccessDocument,
   type ColumnAccessQuery,
+  DatasetReadersDocument,
   ImpactDocument,
   type ImpactQuery,
 } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
 import { namespaceOf } from '../../facts/datasets';
+import { counted } from '../../facts/text';
 import { datasetOfColumn, nameOfColumn } from '../../graph/ids';
 import { jobTitleOf, pathOf } from '../../graph/names';
 import { useSession } from '../../hooks/useSession';
@@ -24,6 +27,8 @@ type Related = ImpactQuery['impact']['rows'][number];
 
 /** Columns of each list. The Impact tab has all of them for the dataset. */
 const SHOWN = 200;
+const READER_DAYS = 90;
+const DAY_MS = 86_400_000;
 const WORDS: Record<Access['kind'], string> = { READ: 'read', WRITE: 'wrote', CREATE: 'created', DROP: 'dropped' };
 
 /** One column: where its values come from, what depends on it, and who reads it. */
@@ -147,6 +152,7 @@ function Accesses({ column }: { column: string }) {
           </p>
         )}
       </section>
+      {scopes.includes('audit') && <Readers dataset={datasetOfColumn(column)} />}
       {scopes.includes('audit') && <AuditLog dataset={pathOf(datasetOfColumn(column))} />}
     </>
   );
@@ -172,6 +178,49 @@ function cellsOfAccess({ job, kind, decidesOnly, first, last, runs, certain }: A
   ];
 }
 
-function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+/** The people and keys that got records of the dataset. The audit log names no columns. */
+function Readers({ dataset }: { dataset: string }) {
+  const { token } = useSession();
+  const [since] = useState(() => new Date(Date.now() - READER_DAYS * DAY_MS).toISOString());
+  const { data, error, refetch } = useQuery(queryOf(DatasetReadersDocument, { dataset, since }, token));
+  const { readers = [], uncertain = 0, damaged = 0, searchedBackTo } = data?.datasetReaders ?? {};
+  return (
+    <section className={styles.section} aria-labelledby="readers">
+      <h2 id="readers">Who read records of its dataset</h2>
+      <p className={styles.lead}>
+        People and keys of the last {READER_DAYS} days. A mask can have hidden the column from them.
+      </p>
+      {error && <ErrorNote error={error} onRetry={() => refetch()} />}
+      {!data && !error && <Skeleton label="Loading the readers" rows={2} />}
+      {data && readers.length === 0 && <p className={styles.lead}>Nobody got records of the dataset.</p>}
+      {readers.length > 0 && (
+        <Table
+          label="People and keys that got records of the dataset"
+          titles={['Who', 'How', 'Answers', 'Records', 'First', 'Last']}
+          rows={readers.map(({ who, operations, answers, records, first, last }) => ({
+            key: who,
+            cells: [
+              who,
+              operations.join(', '),
+              answers.toLocaleString('en'),
+              records.toLocaleString('en'),
+              <Instant key="first" at={first} />,
+              <Instant key="last" at={last} />,
+            ],
+          }))}
+        />
+      )}
+      {uncertain > 0 && (
+        <Note>
+          {counted(uncertain, 'answer')} had records of more datasets than the log names, perhaps of this one.
+        </Note>
+      )}
+      {damaged > 0 && <Note tone="warn">{counted(damaged, 'line')} of the audit log cannot be read.</Note>}
+      {searchedBackTo && (
+        <Note tone="warn">
+          The log was searched back to <Instant at={searchedBackTo} /> only.
+        </Note>
+      )}
+    </section>
+  );
 }

@@ -1,6 +1,6 @@
 import { type ComponentProps, useMemo } from 'react';
 import { MOST_CARDS } from '../../graph/neighbourhood';
-import { closeContainers, openContainer, type ViewChoice, WHOLE } from '../../graph/zoom';
+import { closeContainers, openContainer, toggleMask, type ViewChoice, WHOLE } from '../../graph/zoom';
 import type { DrawnPart } from '../../hooks/useDraft';
 import { amendAddress, navigate } from '../../hooks/useLocation';
 import { useTimedCards } from '../../hooks/useTimedCards';
@@ -40,6 +40,8 @@ export function FlowGraph({ draft, location, choice = WHOLE, onChoice, ...rest }
           onLevels: onChoice,
           onEnter: (id, level) => onChoice(openContainer(choice, { id, level })),
           onLeave: (ids) => onChoice(closeContainers(choice, ids)),
+          onMask: (mask) => onChoice(toggleMask(choice, mask)),
+          onBetween: (between) => onChoice({ ...choice, between }),
         })}
       />
       {draft.former > 0 && (

@@ -1,4 +1,4 @@
-import type { ViewQuery } from '../../api/generated/graphql';
+import type { ViewQuery } from '../../api/generated/first/graphql';
 import { DEPTH, type ViewChoice } from '../../graph/zoom';
 import type { DrawnPart } from '../../hooks/useDraft';
 import { Note } from '../Note/Note';

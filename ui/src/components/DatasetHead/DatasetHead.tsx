@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { AboutDocument, DatasetHeadDocument } from '../../api/generated/graphql';
+import { AboutDocument, DatasetHeadDocument } from '../../api/generated/first/graphql';
 import { queryOf } from '../../api/query';
 import { sizesOf, versionsOf } from '../../facts/datasets';
 import { text } from '../../facts/read';

@@ -1,5 +1,6 @@
 import { Suspense } from 'react';
 import { namespaceOf } from '../../facts/datasets';
+import { counted } from '../../facts/text';
 import { pathOf, titleOf } from '../../graph/names';
 import { type RowPage, useRows } from '../../hooks/useRows';
 import { HOME } from '../../location/location';
@@ -73,5 +74,6 @@ function Facts({ page, isLoading, total }: FactsProps) {
 }
 
 function rowsText(total: number, isFiltered: boolean): string {
-  return `${total.toLocaleString('en')} ${total === 1 ? 'row' : 'rows'}${isFiltered ? ' that match' : ''}`;
+  const match = total === 1 ? ' that matches' : ' that match';
+  return `${counted(total, 'row')}${isFiltered ? match : ''}`;
 }

@@ -19,7 +19,7 @@ test('owners, tags, terms and the description are edited with the keyboard, and 
   const edit = await screen.findByRole('button', { name: /^Edit what describes/ });
   edit.focus();
   await user.keyboard('{Enter}');
-  const form = screen.getByRole('form', { name: /^What describes/ });
+  const form = await screen.findByRole('form', { name: /^What describes/ });
   expect(form).toHaveFocus();
   await user.type(within(form).getByLabelText('Owners'), 'ann{Enter}bob{Enter}ann{Enter}');
   await user.type(within(form).getByLabelText('Owners'), '{Backspace}');
@@ -45,7 +45,7 @@ test('a refusal is shown in the form, and Escape returns to the button', async (
   renderPage(`/?dataset=${REPORT}&page=about`, WRITING);
   const edit = await screen.findByRole('button', { name: /^Edit what describes/ });
   await user.click(edit);
-  const form = screen.getByRole('form', { name: /^What describes/ });
+  const form = await screen.findByRole('form', { name: /^What describes/ });
   await user.type(within(form).getByLabelText('Owners'), 'refused{Enter}');
   await user.click(within(form).getByRole('button', { name: 'Save' }));
   expect(await within(form).findByRole('alert')).toHaveTextContent('This session may read, not declare.');
@@ -58,7 +58,7 @@ test('a name with an invisible character is refused at once', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}&page=about`, WRITING);
   await user.click(await screen.findByRole('button', { name: /^Edit what describes/ }));
-  const field = screen.getByLabelText('Tags');
+  const field = await screen.findByLabelText('Tags');
   await user.click(field);
   await user.paste('gold\u202egnp');
   await user.keyboard('{Enter}');
@@ -73,7 +73,7 @@ test('a column is described below the table of columns', async () => {
   const [details] = await screen.findAllByRole('button', { name: /^Details of/ });
   await user.click(details as HTMLElement);
   await user.click(screen.getByRole('button', { name: /^Edit what describes the column/ }));
-  await user.type(screen.getByLabelText('Tags'), 'pii{Enter}');
+  await user.type(await screen.findByLabelText('Tags'), 'pii{Enter}');
   await user.click(screen.getByRole('button', { name: 'Save' }));
   const table = screen.getByRole('table', { name: 'Columns in their order' });
   await waitFor(() => expect(table).toHaveTextContent('pii'));

@@ -59,6 +59,7 @@ export function NamesField({ label, one, names, onChange, suggest }: NamesFieldP
         <input
           id={field}
           ref={input}
+          className={styles.field}
           value={text}
           maxLength={MOST_NAME}
           placeholder={`Add one ${one}`}

@@ -1,4 +1,4 @@
-import type { TraceAnswerFragment } from '../../api/generated/graphql';
+import type { TraceAnswerFragment } from '../../api/generated/first/graphql';
 import { gapTitle } from '../../graph/names';
 import { Note } from '../Note/Note';
 

@@ -1,5 +1,5 @@
 import { useEffect } from 'react';
-import type { TraceQueryVariables } from '../../api/generated/graphql';
+import type { TraceQueryVariables } from '../../api/generated/first/graphql';
 import { ago } from '../../facts/time';
 import { isRunning, useTraceJob } from '../../hooks/useTraceJob';
 import { ErrorNote, Note } from '../Note/Note';

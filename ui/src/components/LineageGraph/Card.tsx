@@ -1,9 +1,10 @@
 import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
-import { STATE_WORDS } from '../../facts/runs';
+import { STATE_WORDS, stateWordsOf } from '../../facts/runs';
 import { SIDES, type Side } from '../../graph/neighbourhood';
 import type { Line, SceneCard } from '../../graph/scene';
 import { isData } from '../../graph/types';
 import { finerLevel } from '../../graph/view';
+import type { NodeFacts } from '../../hooks/useFacts';
 import { Icon } from '../Icon/Icon';
 import styles from './Card.module.css';
 import { anchorId } from './elements';
@@ -27,9 +28,10 @@ export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
   const isSelected = selected === id;
   const path = usePathState(id);
   const fact = facts.get(id);
-  const word = fact && STATE_WORDS[fact.state];
   // The icon shows the kind, so a state can take the place of its word.
-  const words = word && caption === card.kind.toLowerCase() ? word : [word, caption].filter(Boolean).join(' · ');
+  const states = stateWordsOf(fact);
+  const words = states.length > 0 && caption === card.kind.toLowerCase() ? states : [...states, caption];
+  const line = words.filter(Boolean).join(' · ');
   return (
     <div
       className={`${classesOf(card, isSelected)} ${path && styles[path]}`}
@@ -50,9 +52,9 @@ export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
           <span className={styles.words}>
             <Title text={title} />
             <small>
-              {fact && <StateMark state={fact.state} />}
-              {words}
-              {fact?.age && !card.change && words.length < LONG_CAPTION && <span> · {fact.age}</span>}
+              {fact && <StateMark state={markOf(fact)} />}
+              {line}
+              {fact?.age && !card.change && line.length < LONG_CAPTION && <span> · {fact.age}</span>}
               <span className="visually-hidden">
                 {[fact && `, ${fact.text}`, cut && ', cut here'].filter(Boolean).join('')}
               </span>
@@ -78,6 +80,11 @@ export function Card({ data: { card } }: NodeProps<Node<CardData>>) {
       {SIDES.map((side) => cut?.[side] && !neighbours?.[side] && <Cut key={side} side={side} />)}
     </div>
   );
+}
+
+/** A good run with unusual values needs a look. */
+function markOf({ state, unusual }: NodeFacts) {
+  return unusual && !STATE_WORDS[state] ? 'unusual' : state;
 }
 
 /** The button that draws the content of a card inside it. */

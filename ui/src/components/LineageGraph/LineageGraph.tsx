@@ -1,8 +1,17 @@
 import '@xyflow/react/dist/style.css';
 import { ReactFlowProvider } from '@xyflow/react';
-import { type ReactNode, type RefObject, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import {
+  type ReactNode,
+  type RefObject,
+  Suspense,
+  useDeferredValue,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import type { NodeKind, ViewInput } from '../../api/generated/graphql';
-import { STATE_WORDS } from '../../facts/runs';
+import { stateWordsOf } from '../../facts/runs';
 import type { Depth, Side } from '../../graph/neighbourhood';
 import { pathOfEnds } from '../../graph/route';
 import {
@@ -14,22 +23,21 @@ import {
   type SceneLink,
   type Subject,
 } from '../../graph/scene';
-import { markStale } from '../../graph/stale';
+import { markStale, markSuspects } from '../../graph/stale';
 import { canvasHeight, fitViewport, MARGIN } from '../../graph/viewport';
 import type { ViewChoice } from '../../graph/zoom';
 import { useFit, useSize } from '../../hooks/useCanvas';
 import { type NodeFacts, useFacts } from '../../hooks/useFacts';
 import { type TraceLines, useScene } from '../../hooks/useScene';
+import { useSuspects } from '../../hooks/useSuspects';
 import type { GraphState } from '../../location/location';
-import { DetailPanel } from '../DetailPanel/DetailPanel';
-import { LinkPanel } from '../DetailPanel/LinkPanel';
+import { preloadLater, split } from '../../split';
 import { Drawing } from './Drawing';
 import { GraphTools } from './GraphTools';
 import { GraphTree } from './GraphTree';
 import { type GraphActions, GraphContext } from './graphContext';
 import { Legend } from './Legend';
 import styles from './LineageGraph.module.css';
-import { PrintedScene } from './PrintedScene';
 import { makePathStore, PathContext } from './pathHighlight';
 import { useGraphKeys } from './useGraphKeys';
 import { useWheelLevels } from './useWheelLevels';
@@ -54,11 +62,18 @@ export interface LineageGraphProps {
   onLevels?: (levels: ViewChoice) => void;
   onEnter?: (id: string, level: NodeKind) => void;
   onLeave?: (ids: ReadonlySet<string>) => void;
+  onMask?: (mask: string) => void;
+  onBetween?: (id: string) => void;
   /** Receives the drawing, for its files. */
   sceneRef?: RefObject<Scene | null> | undefined;
   /** Controls on top of the drawing. */
   children?: ReactNode;
 }
+
+// The first drawing does not wait for these scripts.
+const DetailPanel = split(async () => (await import('../DetailPanel/DetailPanel')).DetailPanel);
+const LinkPanel = split(async () => (await import('../DetailPanel/LinkPanel')).LinkPanel);
+const PrintedScene = split(async () => (await import('./PrintedScene')).PrintedScene);
 
 const PANEL_HEIGHT = 420;
 /** Space above and below the controls. */
@@ -82,7 +97,11 @@ function Canvas(props: LineageGraphProps) {
     draft.cards.map(({ id }) => id),
     !view?.asOf,
   );
-  const facts = useMemo(() => markStale(lastRuns, scene.cards, scene.links), [lastRuns, scene]);
+  const suspects = useSuspects(lastRuns);
+  const facts = useMemo(
+    () => markSuspects(markStale(lastRuns, scene.cards, scene.links), suspects),
+    [lastRuns, scene, suspects],
+  );
   const worded = useMemo(() => withStateWords(scene, facts), [scene, facts]);
   useEffect(() => {
     if (sceneRef) sceneRef.current = worded;
@@ -146,9 +165,11 @@ function Canvas(props: LineageGraphProps) {
             </GraphTools>
             <Legend links={scene.links} />
           </section>
-          <PrintedScene scene={worded} />
           {listed && <GraphTree scene={listed} facts={facts} onSelect={actions.onSelect} />}
-          <Details {...props} scene={scene} subject={subject} link={link} onEnter={actions.onEnter} onClose={close} />
+          <Suspense fallback={null}>{listed && <PrintedScene scene={worded} />}</Suspense>
+          <Suspense fallback={null}>
+            <Details {...props} scene={scene} subject={subject} link={link} onEnter={actions.onEnter} onClose={close} />
+          </Suspense>
         </div>
       </GraphContext>
     </PathContext>
@@ -158,9 +179,8 @@ function Canvas(props: LineageGraphProps) {
 /** A scene whose captions name the states of last runs, for files and paper. */
 function withStateWords(scene: Scene, facts: ReadonlyMap<string, NodeFacts>): Scene {
   const cards = scene.cards.map((card) => {
-    const fact = facts.get(card.id);
-    const word = fact && STATE_WORDS[fact.state];
-    return word ? { ...card, caption: `${word} · ${card.caption}` } : card;
+    const words = stateWordsOf(facts.get(card.id));
+    return words.length > 0 ? { ...card, caption: [...words, card.caption].join(' · ') } : card;
   });
   return { ...scene, cards };
 }
@@ -188,6 +208,7 @@ interface DetailsProps extends Pick<LineageGraphProps, 'view' | 'trace'> {
 }
 
 function Details({ scene, subject, link, view, trace, onEnter, onClose }: DetailsProps) {
+  useEffect(() => preloadLater(DetailPanel, LinkPanel), []);
   if (subject) return <DetailPanel key={subject.id} {...{ subject, scene, view, trace, onClose }} />;
   return link && <LinkPanel key={link.id} {...{ link, scene, view, onEnter, onClose }} />;
 }
@@ -198,7 +219,7 @@ interface ActionInput extends Pick<GraphActions, 'facts' | 'onHover'> {
 }
 
 function useActions(props: LineageGraphProps, open: ReadonlySet<string>, input: ActionInput): GraphActions {
-  const { state = NO_STATE, onState, onGrow, onEnter, onLeave, draft } = props;
+  const { state = NO_STATE, onState, onGrow, onEnter, onLeave, onMask, onBetween, draft } = props;
   const { facts, onHover, onAnchor } = input;
   const at =
     <Rest extends unknown[]>(action: (id: string, ...rest: Rest) => void) =>
@@ -218,6 +239,8 @@ function useActions(props: LineageGraphProps, open: ReadonlySet<string>, input: 
     }),
     onGrow: onGrow && at(onGrow),
     onEnter: onEnter && at(onEnter),
+    onMask,
+    onBetween,
     onLeave: onLeave && at((id) => onLeave(new Set([id, ...contentOf(draft, id)]))),
   };
 }

@@ -1,6 +1,6 @@
 import { BaseEdge, type Edge, type EdgeProps, getBezierPath } from '@xyflow/react';
 import type { Point } from '../../graph/boxes';
-import { loopBelow, pathThrough } from '../../graph/route';
+import { liftOf, loopBelow, pathThrough } from '../../graph/route';
 import { isColumnLink } from '../../graph/scene';
 import type { LinkData } from './elements';
 import { usePathState } from './pathHighlight';
@@ -17,7 +17,11 @@ export function LinkLine(props: EdgeProps<Edge<LinkData>>) {
       <BaseEdge
         id={id}
         path={routed?.path ?? bezier}
-        {...(label && { label, labelX: routed?.label.x ?? labelX, labelY: routed?.label.y ?? labelY })}
+        {...(label && {
+          label,
+          labelX: routed?.label.x ?? labelX,
+          labelY: routed?.label.y ?? labelY - liftOf(targetX - sourceX),
+        })}
         labelBgPadding={[5, 2]}
         labelBgBorderRadius={6}
         interactionWidth={14}

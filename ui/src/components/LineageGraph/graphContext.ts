@@ -17,6 +17,10 @@ export interface GraphActions {
   onEnter: ((id: string, level: NodeKind) => void) | undefined;
   /** Draw a box as a card again. */
   onLeave: ((id: string) => void) | undefined;
+  /** Hide the nodes that a mask names. Absent in a trace. */
+  onMask: ((mask: string) => void) | undefined;
+  /** Show only the ways between a node and the focus. Absent in a trace. */
+  onBetween: ((id: string) => void) | undefined;
 }
 
 const NOTHING: GraphActions = {
@@ -28,6 +32,8 @@ const NOTHING: GraphActions = {
   onGrow: undefined,
   onEnter: undefined,
   onLeave: undefined,
+  onMask: undefined,
+  onBetween: undefined,
 };
 
 export const GraphContext = createContext(NOTHING);

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { RecapturesDocument, StartRecaptureDocument } from '../../api/generated/graphql';
+import { RecapturesDocument, StartRecaptureDocument } from '../../api/generated/first/graphql';
 import { queryOf } from '../../api/query';
 import { ago } from '../../facts/time';
 import { titleOf } from '../../graph/names';

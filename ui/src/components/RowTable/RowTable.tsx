@@ -1,7 +1,7 @@
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { type CSSProperties, type KeyboardEvent, useRef, useState } from 'react';
+import { type CSSProperties, type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { numberOf } from '../../graph/records';
 import { type Row, type RowPage, type RowsRequest, useRows } from '../../hooks/useRows';
+import { useVisibleRows } from '../../hooks/useVisibleRows';
 import { nextOrder, type SortOrder } from '../../trace/sorting';
 import { formatValue, isNumericType, listOf } from '../../trace/values';
 import { ErrorNote, Note } from '../Note/Note';
@@ -64,13 +64,9 @@ interface GridProps {
 function Grid({ page, total, rowAt, order, isLoading, onSort, onRange, onTrace }: GridProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState({ row: 0, column: 0 });
-  const rows = useVirtualizer({
-    count: total,
-    getScrollElement: () => frame.current,
-    estimateSize: () => ROW_HEIGHT,
-    overscan: OVERSCAN,
-    onChange: ({ range }) => range && onRange({ from: range.startIndex, to: range.endIndex + OVERSCAN }),
-  });
+  const { from, to, show } = useVisibleRows(frame, { count: total, height: ROW_HEIGHT });
+  const [start, end] = [Math.max(0, from - OVERSCAN), Math.min(total, to + OVERSCAN)];
+  useEffect(() => onRange({ from: start, to: end }), [start, end, onRange]);
   const { template, width } = layoutOf(page);
   const style: CSSProperties = { gridTemplateColumns: template, minWidth: width };
 
@@ -79,7 +75,7 @@ function Grid({ page, total, rowAt, order, isLoading, onSort, onRange, onTrace }
     if (!next) return;
     event.preventDefault();
     setActive(next);
-    rows.scrollToIndex(next.row);
+    show(next.row);
     requestAnimationFrame(() =>
       frame.current?.querySelector<HTMLElement>(`[data-cell="${next.row}:${next.column}"]`)?.focus(),
     );
@@ -98,15 +94,15 @@ function Grid({ page, total, rowAt, order, isLoading, onSort, onRange, onTrace }
         onKeyDown={onKeyDown}
       >
         <HeadLine page={page} style={style} order={order} onSort={onSort} />
-        <div className={styles.body} style={{ height: rows.getTotalSize() }}>
-          {rows.getVirtualItems().map((item) => (
+        <div className={styles.body} style={{ height: total * ROW_HEIGHT }}>
+          {Array.from({ length: end - start }, (_, line) => start + line).map((index) => (
             <RowLine
-              key={item.key}
+              key={index}
               page={page}
-              row={rowAt(item.index)}
-              index={item.index}
-              active={active.row === item.index ? active.column : undefined}
-              style={{ ...style, transform: `translateY(${item.start}px)` }}
+              row={rowAt(index)}
+              index={index}
+              active={active.row === index ? active.column : undefined}
+              style={{ ...style, transform: `translateY(${index * ROW_HEIGHT}px)` }}
               onTrace={onTrace}
             />
           ))}

@@ -13,11 +13,13 @@ import styles from '../../styles/sections.module.css';
 import { Badge } from '../Badge/Badge';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
 import { CodeSection } from '../CodeSection/CodeSection';
+import { ComparePanel } from '../ComparePanel/ComparePanel';
 import { Instant } from '../Instant/Instant';
 import { Link } from '../Link/Link';
 import { ErrorNote, Note } from '../Note/Note';
 import { LedgerLines } from '../RunCard/RunCard';
 import { Skeleton } from '../Skeleton/Skeleton';
+import { SuspectPanel } from '../SuspectPanel/SuspectPanel';
 import { Table } from '../Table/Table';
 import { Timeline } from '../Timeline/Timeline';
 import { WhyPanel } from '../WhyPanel/WhyPanel';
@@ -55,7 +57,8 @@ function Details({ node, edges }: { node: Run; edges: RunQuery['lineage']['edges
   const run = runFacts(node);
   const { tone, label } = stateOf(run);
   const { error, sql } = node.facts;
-  const job = node.containers.find(({ kind }) => kind === 'JOB')?.facts;
+  const container = node.containers.find(({ kind }) => kind === 'JOB');
+  const [job, jobId] = [container?.facts, container?.id];
   const spans = spansOf(node.children.nodes);
   return (
     <>
@@ -83,6 +86,16 @@ function Details({ node, edges }: { node: Run; edges: RunQuery['lineage']['edges
       {hasFailed(run) && (
         <section className={styles.section} aria-label="Why the run failed">
           <WhyPanel run={node.id} />
+        </section>
+      )}
+      {facts.state === 'COMPLETE' && (
+        <section className={styles.section} aria-label="Unusual values">
+          <SuspectPanel name={node.id} />
+        </section>
+      )}
+      {facts.state === 'COMPLETE' && jobId && (
+        <section className={styles.section} aria-label="What changed?">
+          <ComparePanel run={node.id} job={jobId} />
         </section>
       )}
       <section className={styles.section} aria-labelledby="flows">

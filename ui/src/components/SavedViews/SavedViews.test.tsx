@@ -17,9 +17,9 @@ test('a view is saved from its page, and opens from the start page', async () =>
   const { fetch } = renderPage(`/?dataset=${REPORT}&page=columns`, { scopes: ['read', 'declare'] });
   const button = await screen.findByRole('button', { name: 'Save this view' });
   await user.click(button);
+  await user.keyboard('Columns of the report'); // a reader types at once
   const form = screen.getByRole('form', { name: 'Save this view' });
-  expect(within(form).getByLabelText('Name')).toHaveFocus();
-  await user.type(within(form).getByLabelText('Name'), 'Columns of the report');
+  expect(within(form).getByLabelText('Name')).toHaveValue('Columns of the report');
   await user.click(within(form).getByLabelText(/^Share/));
   await user.keyboard('{Enter}');
   await waitFor(() => expect(screen.queryByRole('form', { name: 'Save this view' })).toBeNull());
@@ -41,7 +41,7 @@ test('a view takes the place of another with its name only if the reader says so
   const button = await screen.findByRole('button', { name: 'Save this view' });
   for (const _ of [1, 2]) {
     await user.click(button);
-    await user.type(screen.getByLabelText('Name'), 'Report{Enter}');
+    await user.type(await screen.findByLabelText('Name'), 'Report{Enter}');
     await waitFor(() => expect(screen.queryByText(/already/) ?? screen.queryByText(/is saved/)).not.toBeNull());
   }
   await user.click(screen.getByLabelText('Replace my view with this name'));
@@ -53,7 +53,7 @@ test('a view is renamed, shared and removed by its owner', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}`, { scopes: ['read', 'declare'] });
   await user.click(await screen.findByRole('button', { name: 'Save this view' }));
-  await user.type(screen.getByLabelText('Name'), 'Report{Enter}');
+  await user.type(await screen.findByLabelText('Name'), 'Report{Enter}');
   await user.click(screen.getByRole('link', { name: /^Headwater/ }));
   const views = await screen.findByRole('region', { name: 'Saved views' });
   await user.click(within(views).getByRole('button', { name: 'Rename Report' }));

@@ -5,7 +5,7 @@ import {
   RemoveViewDocument,
   SavedViewsDocument,
   type SavedViewsQuery,
-} from '../../api/generated/graphql';
+} from '../../api/generated/first/graphql';
 import { queryOf } from '../../api/query';
 import { readForm } from '../../facts/forms';
 import { useChange } from '../../hooks/useChange';
@@ -57,13 +57,21 @@ function SavedView({ view }: { view: View }) {
     <>
       {isRenaming ? (
         <form
-          className={styles.rename}
+          className={styles.actions}
           aria-label={`Rename ${name}`}
           onSubmit={(event) => change.mutate({ id, name: readForm(event)('name'), shared: null })}
           onKeyDown={({ key }) => key === 'Escape' && close()}
         >
-          {/* biome-ignore lint/a11y/noAutofocus: the reader has just opened this form */}
-          <input name="name" aria-label="New name" defaultValue={name} required maxLength={120} autoFocus />
+          <input
+            className={styles.field}
+            name="name"
+            aria-label="New name"
+            defaultValue={name}
+            required
+            maxLength={120}
+            // biome-ignore lint/a11y/noAutofocus: the reader has just opened this form
+            autoFocus
+          />
           <button type="submit" disabled={change.isPending}>
             Save
           </button>

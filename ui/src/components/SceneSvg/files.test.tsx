@@ -1,7 +1,8 @@
 // @vitest-environment jsdom
 import '../../../dev/dom';
 import { makeScene } from '../../graph/scene';
-import { drawingAsSvg, linksAsCsv } from './files';
+import { linksAsCsv } from './files';
+import { drawingAsSvg } from './pictures';
 
 const card = (id: string, title: string) => ({
   id,

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
-import { FindDocument, type FindQuery } from '../../api/generated/graphql';
+import { FindDocument, type FindQuery } from '../../api/generated/first/graphql';
 import { answerOf } from '../../api/query';
 import { fullName } from '../../facts/datasets';
 import { datasetOfColumn } from '../../graph/ids';

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { directionOf, type SortOrder } from '../../trace/sorting';
 import styles from './Table.module.css';
 
 interface TableProps {
@@ -7,10 +8,13 @@ interface TableProps {
   /** Titles of the columns. The first column is the head of its row. */
   titles: readonly string[];
   rows: readonly { key: string; cells: readonly ReactNode[]; isMarked?: boolean }[];
+  order?: SortOrder | undefined;
+  /** Called with the title of a column. Without it, the rows cannot be sorted. */
+  onSort?: (title: string) => void;
 }
 
 /** A table that scrolls sideways in a narrow window. */
-export function Table({ label, titles, rows }: TableProps) {
+export function Table({ label, titles, rows, order, onSort }: TableProps) {
   return (
     // The keyboard can scroll only what it can reach.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
@@ -19,8 +23,14 @@ export function Table({ label, titles, rows }: TableProps) {
         <thead>
           <tr>
             {titles.map((title) => (
-              <th key={title} scope="col">
-                {title}
+              <th key={title} scope="col" aria-sort={onSort && directionOf(order, title)}>
+                {onSort ? (
+                  <button type="button" className={styles.sort} onClick={() => onSort(title)}>
+                    {title}
+                  </button>
+                ) : (
+                  title
+                )}
               </th>
             ))}
           </tr>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { ServiceDocument } from '../../api/generated/graphql';
+import { ServiceDocument } from '../../api/generated/first/graphql';
 import { queryOf } from '../../api/query';
 import { useLocation } from '../../hooks/useLocation';
 import { useSession } from '../../hooks/useSession';

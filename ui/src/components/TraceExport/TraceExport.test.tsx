@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** The files of a trace and of a lineage: those of the page, and those that the service makes for sessions with the scopes for it. */
-import { screen, within } from '@testing-library/react';
+import { screen, waitFor, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { vi } from 'vitest';
 import { REPORT, renderPage, traceOf } from '../../../dev/renderPage';
@@ -23,7 +23,7 @@ test('a trace can be saved as drawing, records, provenance and evidence', async 
   await screen.findByRole('region', { name: 'Lineage graph' });
   for (const label of ['Drawing as SVG', 'Records as CSV', 'Answer as JSON', 'Links as CSV']) {
     await user.click((await openMenu(user)).getByText(label));
-    expect(URL.createObjectURL).toHaveBeenCalled();
+    await waitFor(() => expect(URL.createObjectURL).toHaveBeenCalled());
     vi.mocked(URL.createObjectURL).mockClear();
   }
   const answer = fetch.getMockImplementation();

@@ -1,6 +1,6 @@
 import type { RefObject } from 'react';
 import { evidenceOfTrace, provOfTrace, RECORD_EXPORT_SCOPES } from '../../api/exports';
-import type { TraceQuery, TraceQueryVariables } from '../../api/generated/graphql';
+import type { TraceQuery, TraceQueryVariables } from '../../api/generated/first/graphql';
 import type { Answered } from '../../api/query';
 import { requestFile } from '../../api/request';
 import { fullName } from '../../facts/datasets';

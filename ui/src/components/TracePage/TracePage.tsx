@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { type RefObject, useMemo, useRef } from 'react';
-import { TraceDocument, type TraceQuery, type TraceQueryVariables } from '../../api/generated/graphql';
+import { type RefObject, Suspense, useMemo, useRef } from 'react';
+import { TraceDocument, type TraceQuery, type TraceQueryVariables } from '../../api/generated/first/graphql';
 import { queryOf } from '../../api/query';
 import { RequestError } from '../../api/request';
 import { asSentence } from '../../facts/text';
@@ -17,7 +17,15 @@ import { useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
 import { useTarget } from '../../hooks/useTarget';
 import { traceVariables, useTrace, useVersion } from '../../hooks/useTrace';
-import { type DirectionChoice, definedParts, HOME, type Location, type TracedRecord } from '../../location/location';
+import {
+  type DirectionChoice,
+  definedParts,
+  HOME,
+  type Location,
+  type TracedRecord,
+  tracedRecord,
+} from '../../location/location';
+import { split } from '../../split';
 import { keyOf, predicateOf } from '../../trace/sameRecord';
 import { sentenceOf } from '../../trace/sentence';
 import { joinHighlights, markPathChanges } from '../../trace/traceChanges';
@@ -30,7 +38,6 @@ import { Link } from '../Link/Link';
 import { ErrorNote, Note } from '../Note/Note';
 import { RecaptureButton } from '../RecaptureButton/RecaptureButton';
 import { Records } from '../Records/Records';
-import { TraceReplay } from '../ReplayForm/TraceReplay';
 import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
 import { SharePanel } from '../SharePanel/SharePanel';
 import { Skeleton } from '../Skeleton/Skeleton';
@@ -42,6 +49,9 @@ import { TraceTime } from '../TraceTime/TraceTime';
 import styles from './TracePage.module.css';
 
 type Trace = TraceQuery['trace'];
+
+const Ranking = split(async () => (await import('../Ranking/Ranking')).Ranking);
+const TraceReplay = split(async () => (await import('../ReplayForm/TraceReplay')).TraceReplay);
 
 interface TracePageProps {
   location: Location;
@@ -256,6 +266,8 @@ function Answer({ trace, to, location, dataset, around, sceneRef, question }: An
   );
   const lines = useMemo(() => ({ hops: trace.path, columns: trail }), [trace.path, trail]);
   const value = column === undefined ? undefined : valuesOf(trace.selected[0]?.values)[column];
+  const record = tracedRecord(location);
+  const aggregate = direction === 'backward' ? aggregateOf(trace.path, dataset, column) : undefined;
 
   return (
     <>
@@ -274,9 +286,12 @@ function Answer({ trace, to, location, dataset, around, sceneRef, question }: An
           onChange={(extent) => navigate({ ...location, around: extent === 'all' })}
         />
       </FlowGraph>
-      {direction === 'backward' && trace.exact && (
-        <TraceReplay groups={groups} selected={trace.selected} output={dataset} location={location} />
-      )}
+      <Suspense fallback={null}>
+        {aggregate && record && column !== undefined && <Ranking record={record} column={column} run={aggregate.run} />}
+        {direction === 'backward' && trace.exact && (
+          <TraceReplay groups={groups} selected={trace.selected} output={dataset} location={location} />
+        )}
+      </Suspense>
       <Records
         direction={direction}
         selected={trace.selected}
@@ -288,6 +303,15 @@ function Answer({ trace, to, location, dataset, around, sceneRef, question }: An
         nameOf={(id) => short.get(id) ?? titleOf(id)}
       />
     </>
+  );
+}
+
+/** The step of the path in which an aggregate made the traced value. */
+function aggregateOf(path: Trace['path'], dataset: string, column: string | undefined) {
+  const isMade = ({ operator, made }: Trace['path'][number]['expressions'][number]) =>
+    operator === 'Aggregate' && made.some((each) => each.column === column);
+  return path.find(
+    ({ output, grain, expressions }) => output === dataset && grain === 'RECORD' && expressions.some(isMade),
   );
 }
 

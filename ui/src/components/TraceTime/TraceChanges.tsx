@@ -1,4 +1,4 @@
-import type { TraceQuery } from '../../api/generated/graphql';
+import type { TraceQuery } from '../../api/generated/first/graphql';
 import { instantText } from '../../facts/time';
 import { titleOf } from '../../graph/names';
 import styles from '../../styles/sections.module.css';

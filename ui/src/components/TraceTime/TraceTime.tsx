@@ -1,6 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { BlocksDocument, TraceDocument, type TraceQuery, type TraceQueryVariables } from '../../api/generated/graphql';
+import {
+  BlocksDocument,
+  TraceDocument,
+  type TraceQuery,
+  type TraceQueryVariables,
+} from '../../api/generated/first/graphql';
 import { queryOf } from '../../api/query';
 import { RequestError } from '../../api/request';
 import { instantText } from '../../facts/time';

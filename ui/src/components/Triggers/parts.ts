@@ -106,6 +106,16 @@ export const ACTIONS: readonly Kind[] = [
   { name: 'recapture', label: 'find the record lineage of a dataset', parts: [DATASET] },
   { name: 'webhook', label: 'call a webhook', parts: [TARGET] },
   { name: 'notify', label: 'send a notification', parts: [TARGET, { name: 'text', label: 'Text' }] },
+  {
+    name: 'report',
+    label: 'write a report',
+    parts: [
+      { name: 'of', label: 'Report', options: ['retention', 'deviations', 'lineage', 'impact', 'column'] },
+      { name: 'node', label: 'Of', suggest: 'datasets', placeholder: 'for lineage and impact' },
+      { name: 'format', label: 'Format', options: ['csv', 'html'] },
+      { name: 'target', label: 'Send to', placeholder: 'nobody' },
+    ],
+  },
 ];
 
 /** Conditions that the form splits into two kinds for the reader. */

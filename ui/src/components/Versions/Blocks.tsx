@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { type BlockMode, BlocksDocument, type BlocksQuery } from '../../api/generated/graphql';
+import { type BlockMode, BlocksDocument, type BlocksQuery } from '../../api/generated/first/graphql';
 import { keyOf } from '../../api/query';
 import { request } from '../../api/request';
 import { bytesText } from '../../facts/size';

@@ -1,4 +1,5 @@
-import { BlocksDocument, CollectBlocksDocument, type CollectBlocksMutation } from '../../api/generated/graphql';
+import { BlocksDocument } from '../../api/generated/first/graphql';
+import { CollectBlocksDocument, type CollectBlocksMutation } from '../../api/generated/graphql';
 import { readForm } from '../../facts/forms';
 import { bytesText } from '../../facts/size';
 import { useChange } from '../../hooks/useChange';

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { BlocksDocument, CompactBlocksDocument, type CompactBlocksMutation } from '../../api/generated/graphql';
+import { BlocksDocument } from '../../api/generated/first/graphql';
+import { CompactBlocksDocument, type CompactBlocksMutation } from '../../api/generated/graphql';
 import { keyOf } from '../../api/query';
 import { bytesText } from '../../facts/size';
 import { asSentence } from '../../facts/text';

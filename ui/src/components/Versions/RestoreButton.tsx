@@ -1,4 +1,5 @@
-import { BlocksDocument, RestoreBlocksDocument } from '../../api/generated/graphql';
+import { BlocksDocument } from '../../api/generated/first/graphql';
+import { RestoreBlocksDocument } from '../../api/generated/graphql';
 import { useChange } from '../../hooks/useChange';
 import { ConfirmButton } from '../ConfirmButton/ConfirmButton';
 import { ErrorNote } from '../Note/Note';

@@ -1,4 +1,5 @@
 import { type FormEvent, useState } from 'react';
+import { jobTitleOf, titleOf } from '../../graph/names';
 import {
   ACTOR_LEVELS,
   type ActorLevel,
@@ -65,19 +66,31 @@ export function ViewControls({ choice, onChange }: ViewControlsProps) {
         />
         Ends only
       </label>
-      <HideNames onHide={(pattern) => onChange(toggleMask(choice, `name=${pattern}`))} />
+      <MaskForm onHide={(mask) => onChange(toggleMask(choice, mask))} />
       {named.map((mask) => (
         <button
           key={mask}
           type="button"
           className={styles.chip}
           aria-label={`Show again: ${mask}`}
+          title={mask}
           onClick={() => onChange(toggleMask(choice, mask))}
         >
-          {mask}
+          {wordsOfMask(mask)}
           <Icon name="close" size={12} />
         </button>
       ))}
+      {choice.between && (
+        <button
+          type="button"
+          className={styles.chip}
+          aria-label="Show again: what is not on the way"
+          onClick={() => onChange(withoutBetween(choice))}
+        >
+          only the ways from or to {nodeName(choice.between)}
+          <Icon name="close" size={12} />
+        </button>
+      )}
       {!isWhole(choice) && (
         <button type="button" className={styles.reset} onClick={() => onChange(WHOLE)}>
           Show everything
@@ -87,25 +100,60 @@ export function ViewControls({ choice, onChange }: ViewControlsProps) {
   );
 }
 
-function HideNames({ onHide }: { onHide: (pattern: string) => void }) {
-  const [pattern, setPattern] = useState('');
+const KINDS = [
+  { value: 'name=', label: 'Hide names like', example: '*tmp*' },
+  { value: 'tag=', label: 'Hide the tag', example: 'staging' },
+  { value: 'tag!=', label: 'Show only the tag', example: 'pii' },
+  { value: 'owner=', label: 'Hide the owner', example: 'team:data' },
+  { value: 'owner!=', label: 'Show only the owner', example: 'team:data' },
+  { value: 'namespace=', label: 'Hide the namespace', example: 's3://lake' },
+] as const;
+
+/** A form for a mask: what it hides, and the value. */
+function MaskForm({ onHide }: { onHide: (mask: string) => void }) {
+  const [kind, setKind] = useState<(typeof KINDS)[number]>(KINDS[0]);
+  const [value, setValue] = useState('');
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (!pattern.trim()) return;
-    onHide(pattern.trim());
-    setPattern('');
+    if (!value.trim()) return;
+    onHide(`${kind.value}${value.trim()}`);
+    setValue('');
   };
   return (
     <form className={styles.names} onSubmit={submit}>
+      <select
+        aria-label="What to hide"
+        value={kind.value}
+        onChange={({ target }) => setKind(KINDS.find((each) => each.value === target.value) ?? KINDS[0])}
+      >
+        {KINDS.map((each) => (
+          <option key={each.value} value={each.value}>
+            {each.label}
+          </option>
+        ))}
+      </select>
       <input
         type="text"
-        aria-label="Hide names like"
-        placeholder="Hide names like *tmp*"
+        aria-label={kind.label}
+        placeholder={kind.example}
         spellCheck={false}
         autoComplete="off"
-        value={pattern}
-        onChange={(event) => setPattern(event.target.value)}
+        value={value}
+        onChange={(event) => setValue(event.target.value)}
       />
     </form>
   );
+}
+
+/** A hidden node has its name, and not its id. Other masks have the form of the command line. */
+function wordsOfMask(mask: string): string {
+  return mask.startsWith('node=') ? nodeName(mask.slice('node='.length)) : mask;
+}
+
+function nodeName(id: string): string {
+  return id.startsWith('job:') ? jobTitleOf(id) : titleOf(id);
+}
+
+function withoutBetween({ between: _, ...choice }: ViewChoice): ViewChoice {
+  return choice;
 }
