@@ -14,7 +14,7 @@ from headwater.errors import InvalidQueryError
 from headwater.graph.access.scopes import Scope
 from headwater.graphql.administration import Administration
 from headwater.graphql.audit import Decision
-from headwater.graphql.audit_log import AuditPage, AuditQuestion, AuditVerification
+from headwater.graphql.audit_log import AuditPage, AuditQuestion, AuditVerification, DatasetReaders
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.root_fields import query
 from headwater.graphql.services import available
@@ -54,6 +54,20 @@ class AdminQuery:
         )
         async with info.context.audited("audit.read", *filter(None, (asked.by, asked.dataset))):
             return await available(info.context.services.audit_log, "Audit logs", _AUDIT_HINT).entries(asked)
+
+    @query(
+        "The callers who got records of a dataset, from an instant on, by the audit log. Needs the scope `audit`.",
+        scope=Scope.AUDIT,
+        costly=True,
+    )
+    async def dataset_readers(self, info: Info, dataset: strawberry.ID, since: str, until: str | None = UNSET) -> DatasetReaders:
+        """Return the readers. `since` and `until` are instants (ISO 8601; UTC if they name no zone)."""
+        log = available(info.context.services.audit_log, "Audit logs", _AUDIT_HINT)
+        begin = _instant(since, "since")
+        if begin is None:
+            raise InvalidQueryError("The window has no beginning.", field="since", hint="Write it as 2026-01-31T12:00:00Z.")
+        async with info.context.audited("audit.read", dataset):
+            return await log.readers(dataset, begin, _instant(until, "until"))
 
     @query("Whether the lines of the audit log are as they were written. Needs the scope `audit`.", scope=Scope.AUDIT, costly=True)
     async def audit_verification(self, info: Info) -> AuditVerification:

@@ -75,6 +75,30 @@ class AuditPage:
     )
 
 
+@strawberry.type(description="A caller who got records. `records` counts the records of these answers, which may be of several datasets.")
+class DatasetReader:
+    """A reader of a dataset. `operations` are the kinds of questions, `answers` their number. Times are ISO 8601 in UTC."""
+
+    who: str
+    operations: list[str]
+    answers: int
+    records: int
+    first: str
+    last: str
+
+
+@strawberry.type(description="The callers who got records of a dataset in a window, by the audit log. It names datasets, and no columns.")
+class DatasetReaders:
+    """The readers by name. `damaged` is the number of unreadable lines that were passed."""
+
+    readers: list[DatasetReader]
+    uncertain: int = strawberry.field(
+        description="Answers with records of more datasets than the log names: each may have had records of this one."
+    )
+    damaged: int
+    searched_back_to: str | None = strawberry.field(description="Where the search ended before the window did.")
+
+
 @strawberry.type(description="A place where the audit log is not as it was written.")
 class AuditBreak:
     """A break in the links of the log. `line` counts from 1 in its file."""

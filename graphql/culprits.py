@@ -1,4 +1,4 @@
-"""Searches for culprits in the schema: the records at which a run failed, or that make a result wrong.
+"""Searches for culprits in the schema: records at which a run failed, or that make a result wrong, comparisons of runs, and cleanings.
 
 The schema must never start a process itself: the `CulpritService` does, and runs only programs that are registered on its home.
 """
@@ -17,21 +17,32 @@ from strawberry.scalars import JSON
 
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.access.scopes import Scope
+from headwater.graph.views.request import at_most
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.replays import ReplayState
 from headwater.graphql.root_fields import mutation, query
 from headwater.graphql.row_numbers import RowNumber
+from headwater.graphql.search_results import Cleaning, RunComparison
 from headwater.graphql.services import CulpritSearchView, CulpritService, RecordView, available
 from headwater.graphql.types import Info
 
 _SECONDS = 300.0
+_COMPARE_SECONDS = 600.0
+_MOST_COUNT = 20_000
+_MOST_COLUMNS = 1_000
 _MOST_SECONDS = 86_400.0
 
 
-@strawberry.enum(description="WHY: the records at which a run failed. BLAME: the records that make rows of a dataset wrong.")
+@strawberry.enum(
+    description="WHY: the records at which a run failed. BLAME: the records that make rows of a dataset wrong. WITNESS: the records that "
+    "still give a row. COMPARE: what changed between two runs. CLEAN: the records behind the worst rows of a result are left out."
+)
 class CulpritSearchKind(StrEnum):
     WHY = "why"
     BLAME = "blame"
+    WITNESS = "witness"
+    COMPARE = "compare"
+    CLEAN = "clean"
 
 
 @strawberry.type(description="A record to blame: its file, its row from 0, and its values as an object.")
@@ -48,7 +59,7 @@ class Culprit:
 @strawberry.type(
     description="A search for the records behind a failure or a wrong result, by trials of registered programs on parts of their input. "
     "`left` counts the records of the present trial. `count` counts the culprits, `records` has the first ones. `problem` says why there "
-    "is none."
+    "is none. `doing` says what a comparison or a cleaning does now. Their results are in `comparison` and `cleaning`."
 )
 class CulpritSearch:
     """A search. `isMinimal`: each of the records is needed. `origins` are the records of sources behind the culprits."""
@@ -71,6 +82,9 @@ class CulpritSearch:
     problem: str | None
     origins: list[Culprit]
     notes: list[str]
+    doing: str | None
+    comparison: RunComparison | None
+    cleaning: Cleaning | None
 
     @classmethod
     def of(cls, view: CulpritSearchView) -> CulpritSearch:
@@ -79,7 +93,9 @@ class CulpritSearch:
             state=ReplayState(view.state), started_at=view.started_at, ended_at=view.ended_at, error=view.error, trials=view.trials,
             left=view.left, step=view.step, function=view.function, wrong_rows=view.wrong_rows, records=Culprit.list_of(view.records),
             count=view.count, is_minimal=view.is_minimal, problem=view.problem, origins=Culprit.list_of(view.origins),
-            notes=list(view.notes),
+            notes=list(view.notes), doing=view.doing,
+            comparison=RunComparison.of(view.comparison) if view.comparison is not None else None,
+            cleaning=Cleaning.of(view.cleaning) if view.cleaning is not None else None,
         )  # fmt: skip
 
 
@@ -121,6 +137,59 @@ class CulpritMutation:
         culprits, limit = _culprits(info), _bounded(seconds)
         async with info.context.audited("culprits.blame", dataset, changes=True):
             identifier = await culprits.start_blame(info.context.tenant, dataset, assertion or None, where or None, limit)
+        return await _started(info, identifier)
+
+    @mutation(
+        "Search for the smallest set of input records that still gives a row of a dataset: the first row that `where` selects. Only the "
+        "values in `columns` must stay, or those in all columns, if none is named.",
+        scope=Scope.REPLAY,
+        costly=True,
+    )
+    async def start_witness(
+        self, info: Info, dataset: str, where: str, columns: list[str] | None = UNSET, seconds: float = _SECONDS
+    ) -> CulpritSearch:
+        culprits, limit = _culprits(info), _bounded(seconds)
+        at_most(len(columns or ()), _MOST_COLUMNS, "columns", "columns")
+        async with info.context.audited("culprits.witness", dataset, changes=True):
+            identifier = await culprits.start_witness(info.context.tenant, dataset, where, columns or [], limit)
+        return await _started(info, identifier)
+
+    @mutation(
+        "Attribute the difference between the results of two runs of a job to what changed between them. Replays test each change, unless "
+        "`replays` is false.",
+        scope=Scope.REPLAY,
+        costly=True,
+    )
+    async def start_compare(
+        self, info: Info, first: str, second: str, seconds: float = _COMPARE_SECONDS, replays: bool = True
+    ) -> CulpritSearch:
+        culprits, limit = _culprits(info), _bounded(seconds)
+        async with info.context.audited("culprits.compare", first, second, changes=True):
+            identifier = await culprits.start_compare(info.context.tenant, first, second, limit, replays=replays)
+        return await _started(info, identifier)
+
+    @mutation(
+        "Leave out the records behind the worst rows of a result in a replay, and compare its quality before and after. A row is worse if "
+        "`quality`, an expression in DuckDB SQL, is lower. Rows `below` a limit are the worst, or `count` rows. With `dryRun`, nothing "
+        "runs.",
+        scope=Scope.REPLAY,
+        costly=True,
+    )
+    async def start_clean(
+        self,
+        info: Info,
+        dataset: str,
+        quality: str,
+        below: float | None = UNSET,
+        count: int = 10,
+        seconds: float | None = UNSET,
+        dry_run: bool = False,
+    ) -> CulpritSearch:
+        culprits, limit = _culprits(info), _bounded(seconds) if seconds else None
+        worst = bounded(count, "count", low=1, high=_MOST_COUNT)
+        least = below if isinstance(below, float | int) else None
+        async with info.context.audited("culprits.clean", dataset, changes=True):
+            identifier = await culprits.start_clean(info.context.tenant, dataset, quality, least, worst, limit, dry_run=dry_run)
         return await _started(info, identifier)
 
     @mutation("Ask a waiting or running search to end. The smallest set so far stays.", scope=Scope.REPLAY, costly=False)

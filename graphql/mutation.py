@@ -18,6 +18,7 @@ from headwater.graph.access.scopes import ROLES, Scope
 from headwater.graph.trace.answer import Semantics
 from headwater.graphql.administration import KeyWanted, NamedKey, NewKey
 from headwater.graphql.audit import subjects_of
+from headwater.graphql.contracts import ContractMutation
 from headwater.graphql.culprits import CulpritMutation
 from headwater.graphql.describing import DescriptionMutation
 from headwater.graphql.policies import PolicyMutation
@@ -47,6 +48,7 @@ class Mutation(
     DescriptionMutation,
     SavedViewMutation,
     PolicyMutation,
+    ContractMutation,
 ):
     @mutation(
         "Find which records a dataset was made of: run its registered program again with record capture, beside the real data.",

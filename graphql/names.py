@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from headwater.errors import InvalidQueryError, NotFoundError
-from headwater.graph.model import NodeKind
+from headwater.graph.model import Node, NodeKind
 from headwater.graph.names import MOST_NAMED, nodes_named
 from headwater.graph.views import ViewRequest
 from headwater.graphql.types import Info
@@ -27,12 +27,25 @@ async def ids_of(info: Info, texts: Iterable[str]) -> list[str]:
     return [await id_of(info, text) for text in asked]
 
 
-async def id_of(info: Info, text: str) -> str:
+async def node_of(info: Info, text: str, kinds: Sequence[NodeKind]) -> Node:
+    """Return the node of some kinds that a text names. If nodes of several kinds have the name, the first kind counts.
+
+    Raises as `ids_of`. A node of another kind is refused.
+    """
+    node = await info.context.loaders.node.load(await id_of(info, text, kinds))
+    if node is None:
+        raise NotFoundError(f"Nothing is known of {text}.", hint="Search for its name, or see what a container holds.")
+    if node.kind not in kinds:
+        raise InvalidQueryError(f"{text} is a {node.kind}.", hint=f"Name one of: {', '.join(kinds)}.")
+    return node
+
+
+async def id_of(info: Info, text: str, kinds: Sequence[NodeKind] = _KINDS) -> str:
     """Return the id of the node that a text names. Raises as `ids_of`."""
     is_id = text.partition(":")[0] in set(NodeKind) and ":" in text
     if is_id and await info.context.loaders.node.load(text) is not None:
         return text
-    named = await nodes_named(info.context.graph, info.context.tenant, text, _KINDS)
+    named = await nodes_named(info.context.graph, info.context.tenant, text, kinds)
     if len(named) == 1:
         return named[0].id
     if named:

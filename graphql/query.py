@@ -22,22 +22,29 @@ from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.views.request import MAX_NAMES, at_most
 from headwater.graphql.admin_query import AdminQuery
 from headwater.graphql.catalog_query import CatalogQuery
+from headwater.graphql.contracts import ContractQuery
 from headwater.graphql.culprits import CulpritQuery
 from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.describing import GlossaryQuery
+from headwater.graphql.erasures import ErasureQuery
+from headwater.graphql.explanations import ExplanationQuery
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, bounded
 from headwater.graphql.map_query import MapQuery
 from headwater.graphql.names import id_of, ids_of
 from headwater.graphql.policies import PolicyQuery
+from headwater.graphql.rankings import RankingQuery
 from headwater.graphql.recaptures import Recapture
 from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, trace_request
 from headwater.graphql.registrations import Registration
 from headwater.graphql.replay_fields import ReplayQuery
+from headwater.graphql.retention import RetentionQuery
 from headwater.graphql.root_fields import query
 from headwater.graphql.saved_views import SavedViewQuery
 from headwater.graphql.search_query import SearchQuery
 from headwater.graphql.selection import asks, selects
 from headwater.graphql.services import available
+from headwater.graphql.subject_access import SubjectQuery
+from headwater.graphql.suspects import SuspectQuery
 from headwater.graphql.trace_jobs import TraceJob
 from headwater.graphql.triggers import TriggerQuery
 from headwater.graphql.types import Info, LineageGraph, Node, NodePage, Service
@@ -52,8 +59,8 @@ _READ = frozenset({"values", "line"})  # parts of a record that need its file
 @strawberry.type
 class Query(
     ReplayQuery, ViewQuery, CatalogQuery, SearchQuery, MapQuery, VersionQuery, TriggerQuery, WorkflowQuery,
-    CulpritQuery, AdminQuery, GlossaryQuery,
-    SavedViewQuery, PolicyQuery,
+    CulpritQuery, SuspectQuery, ExplanationQuery, RankingQuery, AdminQuery, GlossaryQuery,
+    SavedViewQuery, PolicyQuery, ContractQuery, SubjectQuery, RetentionQuery, ErasureQuery,
 ):  # fmt: skip
     @query("The state of the service.", scope=Scope.READ, costly=False, in_namespaces=True)
     async def service(self, info: Info) -> Service:

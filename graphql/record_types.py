@@ -82,6 +82,9 @@ class TracedRecord:
     line: int | None
     grain: Grain
     values: JSON
+    is_former: bool = strawberry.field(
+        description="Only an earlier version of the dataset has the record. Known in an answer of `subjectAccess` alone."
+    )
 
     @classmethod
     def of(cls, record: DomainRecord) -> TracedRecord:
@@ -92,6 +95,7 @@ class TracedRecord:
             line=record.line,
             grain=record.grain,
             values=JSON(dict(record.values)),
+            is_former=record.is_former,
         )
 
     @strawberry.field(description="The dataset's name.")

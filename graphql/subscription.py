@@ -1,4 +1,4 @@
-"""Subscriptions over graphql-transport-ws: runs, captures, replays, recaptures, and the progress of the service.
+"""Subscriptions over graphql-transport-ws: runs, captures, replays, recaptures, searches for culprits, the service's progress.
 
 The rules are those of queries. Before each message the caller is identified again, and all data is looked up and masked for the caller's
 present rights. A message shows the present state, so the first of two quick changes may be left out.
@@ -25,12 +25,13 @@ from headwater.graph import model
 from headwater.graph.access.scopes import Scope
 from headwater.graph.model import NodeKind
 from headwater.graphql.context import Context
+from headwater.graphql.culprits import CulpritSearch
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.recaptures import Recapture
 from headwater.graphql.replay_fields import audit_differences
 from headwater.graphql.replays import Replay
 from headwater.graphql.root_fields import subscription
-from headwater.graphql.services import RecaptureView, ReplayView, available
+from headwater.graphql.services import CulpritSearchView, RecaptureView, ReplayView, available
 from headwater.graphql.types import Info, Node
 
 
@@ -118,6 +119,21 @@ class Subscription:
         ) as changes:
             async for views in changes:
                 yield [Recapture.of(view) for view in views]
+
+    @subscription("The latest searches for culprits, each when it is new or has come further; first as they stand.", scope=Scope.READ)
+    async def culprit_searches(
+        self, info: Info, id: strawberry.ID | None = UNSET, first: int = 20
+    ) -> AsyncGenerator[list[CulpritSearch], None]:
+        size = bounded(first, "first", low=1, high=MAX_PAGE)
+
+        def state_of(view: CulpritSearchView) -> Any:
+            return [view.state, view.trials, view.left, view.error]
+
+        async with aclosing(
+            _further(info, lambda: available(info.context.services.culprits, "Searches for culprits"), id or None, size, state_of)
+        ) as changes:
+            async for views in changes:
+                yield [CulpritSearch.of(view) for view in views]
 
     @subscription("How far the service has come, at once and each time that it has come further.", scope=Scope.READ, in_namespaces=True)
     async def progress(self, info: Info) -> AsyncGenerator[Progress, None]:
