@@ -51,12 +51,13 @@ from headwater.backend.api.authorization import (
     tells_values,
     views_of,
 )
-from headwater.backend.api.caller_audit_log import PermittedAudit
+from headwater.backend.api.caller_audit_log import PermittedAudit, tenant_of
 from headwater.backend.api.cancellation import Attended
 from headwater.backend.api.compression import Compressed, mark_secret
 from headwater.backend.api.context import Service, graph_of, principal
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.direct_events import DirectEvents
+from headwater.backend.api.erasures import PermittedErasures
 from headwater.backend.api.graph_changes import Live
 from headwater.backend.api.guard import Guard
 from headwater.backend.api.permitted_culprits import PermittedCulprits
@@ -83,7 +84,7 @@ from headwater.backend.operate.upkeep.pruning import policy_of
 from headwater.backend.policies import CallersPolicies, Policies
 from headwater.backend.process.metrics import Metrics
 from headwater.backend.questions import QuestionPool, TraceJobs
-from headwater.backend.rerun.culprits.jobs import CulpritSearches
+from headwater.backend.rerun.culprit_searches import CulpritSearches
 from headwater.backend.rerun.recapture.jobs import RecaptureJobs
 from headwater.backend.rerun.recapture.shadow_folder import sweep
 from headwater.backend.triggers.callers import StoreOnDemand
@@ -148,7 +149,7 @@ def create_app(
             app.state.replays = workspace.replays(questions.of("replays").trace, turn).settling()
             await asyncio.to_thread(sweep, settings.folder.replays)
             app.state.recaptures, app.state.culprits = (
-                RecaptureJobs(workspace.recaptures(), turn), CulpritSearches(workspace, questions.of("replays"), turn)
+                RecaptureJobs(workspace.recaptures(), turn), CulpritSearches(workspace, questions.of("replays"), app.state.replays, turn)
             )  # fmt: skip
             app.state.workflow_runs, app.state.versions, app.state.policies = (
                 BackgroundRuns(workspace.workflows), VersionOperations(workspace), Policies(settings, workspace.graph)
@@ -310,6 +311,7 @@ def _services_of(request: HTTPConnection, service: Service, who: Principal, *, n
         culprits=PermittedCulprits(state.culprits, service, who),
         trace_jobs=PermittedTraceJobs(state.trace_jobs, service, who),
         registrations=PermittedRegistrations(service.settings.folder),
+        erasures=PermittedErasures(service.settings.folder),
         triggers=permitted_triggers.triggers_of(state.triggers, service, who),
         saved_views=views_of(state.triggers, who),
         policies=CallersPolicies(state.policies, who.name),
@@ -317,7 +319,7 @@ def _services_of(request: HTTPConnection, service: Service, who: Principal, *, n
         versions=PermittedVersions(state.versions, who),
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, graph_of(service, who, Scope.DECLARE)), service, who),
         administration=PermittedAdministration(service, who, on_secret=partial(mark_secret, request.scope)),
-        audit_log=PermittedAudit(service.audit_lines, who),
+        audit_log=PermittedAudit(service.audit_lines, tenant_of(who)),
         news=news,
     )
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 _KNOWN = ("complete", "partial", "refused")
+SET_ASIDE = "headwater_setAside"  # the facet with records that a run set aside
+SKIP_FAILING = "skipFailing"
 FAILED = ("FAIL", "ABORT")  # states of a run that did not succeed
 
 
@@ -49,6 +51,8 @@ def ledger_of(properties: Mapping[str, Any]) -> Ledger:
     facts, cost = {**announced, **arrived}, _mapping({**announced, **arrived}.get("cost"))
     is_late = "capture" in announced and "capture" not in arrived
     problems = [*_problems(facts.get("problems")), *_problems(properties.get("leftOut"))]
+    if text := set_aside_text(properties.get(SET_ASIDE)):
+        problems.append(Problem(SKIP_FAILING, text, "missing"))
     status = facts.get("status") if facts.get("status") in _KNOWN else "unknown"
     if is_late:
         status, problems = "partial", [*problems, _LATE]
@@ -66,6 +70,18 @@ def _problems(stated: Any) -> Iterable[Problem]:
         yield Problem(
             _text(problem.get("operator")), _text(problem.get("reason")) or "no reason was given", _text(problem.get("kind")) or "missing"
         )
+
+
+def set_aside_text(stated: Any) -> str | None:
+    """Return a sentence about the records that a run set aside, from the numbers in its facet or manifest. None if there are none."""
+    facts = _mapping(stated)
+    count, limit, earlier = _number(facts.get("count")) or 0, _number(facts.get("limit")), _number(facts.get("earlier")) or 0
+    of = f" of at most {limit:,}" if limit is not None else ""
+    records = "failing record was" if count == 1 and limit is None else f"failing records {'was' if count == 1 else 'were'}"
+    own = f"{count:,}{of} {records} set aside, and its results lack {'it' if count == 1 else 'them'}"
+    before = f"earlier jobs of the program set {earlier:,} aside, and what it took over from their caches and shuffles lacks them"
+    texts = [text for text, number in ((own, count), (before, earlier)) if number > 0]
+    return "; ".join(texts) or None
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -18,7 +18,8 @@ _WITHOUT_VALUES = frozenset({
     "sourceCodeLocation", "jobType", "jobDependencies", "parent", "nominalTime", "processing_engine", "errorMessage", "extractionError",
     "externalQuery", "executionParameters", "spark_properties", "spark_version", "spark_applicationDetails", "spark_jobDetails",
     "environment-variables", "environmentVariables", "headwater_actor", "headwater_capture", "headwater_fieldAccess",
-    "headwater_invocation", "headwater_operation", "headwater_operations", "headwater_recordedOperations", "headwater_stages",
+    "headwater_invocation", "headwater_operation", "headwater_operations", "headwater_recordedOperations", "headwater_setAside",
+    "headwater_stages",
 })  # fmt: skip
 # Properties that the projection makes. Names with a colon are declarations of users and facts of jobs.
 _OWN = frozenset({

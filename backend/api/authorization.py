@@ -36,7 +36,10 @@ from headwater.graph.access.visibility import NAMED, kind_named, namespace_of
 from headwater.graph.model.declaration import Aspect
 from headwater.graph.prov import ProvFormat
 from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
+from headwater.graph.trace.explain import ExplainAnswer, ExplainRequest
+from headwater.graph.trace.instances import InstanceAnswer, InstanceRequest
 from headwater.graph.trace.questions import RowsRequest
+from headwater.graph.trace.rank import RankAnswer, RankRequest
 from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 from headwater.graphql.services import (
     CommitView,
@@ -95,6 +98,28 @@ class PermittedQuestions:
     async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
         self._who.require(Scope.RECORDS)
         return await self._asked(Scope.RECORDS).diff(tenant, request)
+
+    async def explain(self, tenant: str, request: ExplainRequest) -> ExplainAnswer:
+        """Explain wrong rows. A caller restricted to namespaces is refused, because conditions over all records are not reduced."""
+        self._require_all_records()
+        return await self._questions.explain(tenant, request)
+
+    async def instances(self, tenant: str, request: InstanceRequest) -> InstanceAnswer:
+        """Compare the lineage of rows. A caller restricted to namespaces is refused, because the counts are not reduced."""
+        self._require_all_records()
+        return await self._questions.instances(tenant, request)
+
+    async def rank(self, tenant: str, request: RankRequest) -> RankAnswer:
+        """Rank the inputs of a value. The caller must see every column, because the value without a record shows what the record adds."""
+        self._require_all_records()
+        if not tells_values(self._parts, self._who):
+            raise ForbiddenError("Columns are masked, and a ranking could show their values.", hint="It needs the scope `unmasked`, too.")
+        return await self._questions.rank(tenant, request)
+
+    def _require_all_records(self) -> None:
+        for scope in (Scope.READ, Scope.RECORDS):
+            self._who.require(scope)
+            self._who.require_whole(scope)
 
     def _asked(self, *scopes: Scope) -> CallersQuestions | RestrictedQuestions:
         """Return the `Questions` to ask, limited to the namespaces in which the caller has `read` and some other scopes."""

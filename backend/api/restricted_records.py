@@ -25,7 +25,7 @@ from headwater.errors import (
 )
 from headwater.graph.access.restricted_store import RestrictedStore
 from headwater.graph.storage.addresses import other_spellings
-from headwater.graph.trace.answer import Hop, Incomplete, Origin, RowPage, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace.answer import Grain, Hop, Incomplete, Origin, ReachedDataset, RowPage, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 
@@ -110,7 +110,7 @@ class RestrictedQuestions:
         foreign = {origin.file for origin in answer.origins if not self._lie_here([origin])}
         datasets = {record.dataset for record in (*answer.selected, *answer.records)}
         hops = answer.path
-        named = datasets | {each for hop in hops for each in (*_makers(hop), *hop.inputs)}
+        named = datasets | {each for hop in hops for each in (*_makers(hop), *hop.inputs)} | {one.dataset for one in answer.reached}
         known = await self._seen.visible.of(named)
         path = [_shown(hop, known) for hop in hops if _makers(hop) <= known]
         reached = _reached(path, dataset, forward=forward)
@@ -123,16 +123,19 @@ class RestrictedQuestions:
         selected = [record for record in answer.selected if is_left(record)]
         kept_path = [hop for hop in path if (set(hop.inputs) if forward else {hop.output}) & reached]
         is_hidden = len(records) < len(answer.records) or len(selected) < len(answer.selected) or len(kept_path) < len(hops)
+        shown = {one.dataset for one in answer.reached} & known & reached
+        is_hidden = is_hidden or len(shown) < len(answer.reached)
         is_hidden = is_hidden or any(len(hop.inputs) < len(other.inputs) for hop in path for other in hops if _is_same(hop, other))
         incomplete = [Incomplete("trace", _TOLD_LESS, effect) for effect in dict.fromkeys(one.effect for one in answer.incomplete)]
         if is_hidden:
             incomplete.append(Incomplete("trace", _ELSEWHERE, "missing"))
         if answer.total > len(answer.records):
             incomplete.append(Incomplete("trace", "More records were traced than are told at once.", "missing"))
+        datasets_left = [_show_reached(one, records, is_whole=not incomplete) for one in answer.reached if one.dataset in shown]
         return replace(
             answer, exact=answer.exact and not incomplete, records=records, selected=selected, path=kept_path, incomplete=incomplete,
             total=len(records), found_again=(), storage_requests=0, storage_bytes=0, as_of=None, origins=(),
-            notes=[_TOLD_LESS] if answer.notes else [],
+            notes=[_TOLD_LESS] if answer.notes else [], reached=datasets_left,
         )  # fmt: skip
 
 
@@ -146,6 +149,16 @@ async def _answer_to(question: Awaitable[T]) -> T:
         if error.transient:
             raise SourceUnavailableError(_UNREADABLE, hint="Ask again.") from None
         raise UnsupportedError(_UNREADABLE, hint="Ask whoever may read all namespaces: such a key is told.") from None
+
+
+def _show_reached(one: ReachedDataset, records: Sequence[TracedRecord], *, is_whole: bool) -> ReachedDataset:
+    """Return a dataset with the numbers of shown records, and without the texts, because they name hidden things."""
+    former = [record.is_former for record in records if record.dataset == one.dataset and record.grain is Grain.RECORD]
+    is_complete = one.complete and is_whole
+    return replace(
+        one, records=len(former) - sum(former), former=sum(former), complete=is_complete, exact=one.exact and is_complete,
+        reasons=() if one.exact and is_complete else (_TOLD_LESS,),
+    )  # fmt: skip
 
 
 def _is_same(one: Hop, other: Hop) -> bool:

@@ -20,7 +20,8 @@ async def view_options(
         list[str] | None, Query(alias="open", description="A container that is shown finer than the rest, as ID=LEVEL.")
     ] = None,
     mask: Annotated[
-        list[str] | None, Query(description="What is hidden: kind=, name=, namespace=, tag=, layer= or node=…; != hides all others.")
+        list[str] | None,
+        Query(description="What is hidden: kind=, name=, namespace=, tag=, owner=, layer= or node=…; != hides all others."),
     ] = None,
     ends: Annotated[bool, Query(description="Hide all but what the lineage begins and ends with.")] = False,
     between: Annotated[list[str] | None, Query(description="Two ids: what lies on a way between them is kept.")] = None,

@@ -16,7 +16,10 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A filter for audit lines. `who` and `dataset` match parts of names. Times have a zone. A `tenant` of None means all tenants."""
+    """A filter for audit lines. `who` and `dataset` match parts of names. Times have a zone. A `tenant` of None means all tenants.
+
+    `is_shortened_too`: a line from which names were left out matches any dataset.
+    """
 
     who: str | None = None
     dataset: str | None = None
@@ -24,15 +27,20 @@ class Wanted:
     since: datetime | None = None
     until: datetime | None = None
     tenant: str | None = None
+    is_shortened_too: bool = False
 
     def fits(self, entry: Entry) -> bool:
         return (
             (self.who is None or self.who in str(entry.get("who", "")))
-            and (self.dataset is None or any(self.dataset in str(subject) for subject in entry.get("on", ())))
+            and (self.dataset is None or self._names_dataset(entry))
             and (self.tenant is None or self.tenant == entry.get("tenant"))
             and (self.decision is None or self.decision == entry.get("decision"))
             and (self.until is None or datetime.fromisoformat(entry["at"]) <= self.until)
         )
+
+    def _names_dataset(self, entry: Entry) -> bool:
+        is_named = any(str(self.dataset) in str(subject) for subject in entry.get("on", ()))
+        return is_named or (self.is_shortened_too and bool(entry.get("more")))
 
 
 @dataclass(frozen=True, slots=True)

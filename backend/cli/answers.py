@@ -228,8 +228,11 @@ def _ask_here(workspace: Workspace) -> Ask:
     """Return a function that answers GraphQL documents from the opened home, as a service would."""
 
     async def ask(document: str, **variables: Any) -> dict[str, Any]:
+        from headwater.backend.api.caller_audit_log import PermittedAudit
+        from headwater.backend.audit.reader import audit_of
         from headwater.backend.ingest.intake.declarations import DeclarationIntake
         from headwater.backend.policies import CallersPolicies, Policies
+        from headwater.backend.traces.large_traces import TracesBySize
         from headwater.backend.triggers.actions import Site
         from headwater.backend.triggers.callers import CallersTriggers, StoreOnDemand
         from headwater.backend.triggers.owners import HOME
@@ -242,18 +245,21 @@ def _ask_here(workspace: Workspace) -> Ask:
         triggers = CallersTriggers(
             stores, Site(workspace), lambda: HOME, require=unrestricted, tells_values=True, audit=partial(_audit, workspace)
         )
+        audit_lines = audit_of(workspace.settings)
         context = Context(
             tenant=DEFAULT_TENANT, graph=workspace.graph, records=workspace.records, require=unrestricted, store="",
             pending=lambda: workspace.projector.pending(DEFAULT_TENANT),
+            questions=TracesBySize(workspace.settings, workspace.graph, workspace.records, _say),
             services=Services(
                 declarations=DeclarationIntake(workspace.log, workspace.graph), triggers=triggers,
-                policies=CallersPolicies(policies, machine_user()),
+                policies=CallersPolicies(policies, machine_user()), audit_log=PermittedAudit(audit_lines, None, quickly=False),
             ),
         )  # fmt: skip
         try:
             result = await schema.execute(document, variable_values=variables, context_value=context)
         finally:
             stores.close()
+            audit_lines.close()
             await policies.close()
         if result.errors:
             raise _error(result.errors[0])

@@ -13,7 +13,7 @@ import typer
 
 from headwater.backend.cli.culprit_lines import line, print_records, print_verdict
 from headwater.backend.cli.options import Home, OutputFormat
-from headwater.backend.cli.output import Format, emit_json, note, progress
+from headwater.backend.cli.output import Format, count, emit_json, note, progress
 from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.rerun.culprits.blame import BlameReport
 from headwater.backend.rerun.culprits.origins import find_origins
@@ -27,6 +27,8 @@ from headwater.graph.trace.questions import DirectQuestions
 app = typer.Typer(add_completion=False)
 
 _LISTED = 1_000
+_BLAME = ("The record to blame:", "The {} records to blame together:", "the programs make a wrong row")
+_WITNESS = ("The record that gives the row:", "The {} records that give the row together:", "the programs make such a row")
 
 
 @app.command()
@@ -56,10 +58,11 @@ def blame(
     """
     if os.environ.get("HEADWATER_URL") and home is None:
         raise UnsupportedError("The search starts programs on this machine; it works on a home.", hint="Name one with --home.")
-    asyncio.run(_blame(BlameRequest(dataset=dataset, assertion=assertion, where=where), seconds, format, home))
+    asyncio.run(search_rows(BlameRequest(dataset=dataset, assertion=assertion, where=where), seconds, format, home))
 
 
-async def _blame(request: BlameRequest, seconds: float, format: Format, home: Path | None) -> None:
+async def search_rows(request: BlameRequest, seconds: float, format: Format, home: Path | None) -> None:
+    """Search for the records behind the rows of a request, and print them."""
     async with await Workspace.open(load_settings(home=home)) as workspace:
         await workspace.take_in()
         began = time.monotonic()
@@ -98,13 +101,15 @@ def _as_json(wrong: WrongRows, report: BlameReport, origins: Sequence[TracedReco
 
 
 def _print(request: BlameRequest, wrong: WrongRows, report: BlameReport, origins: Sequence[TracedRecord], seconds: float) -> None:
-    line(f"{request.dataset} has {wrong.total:,} wrong row{'' if wrong.total == 1 else 's'}. The first is {wrong.file} row {wrong.row}:")
+    kind = "wrong row" if request.like is None else "such row"
+    line(f"{request.dataset} has {count(wrong.total, kind)}. The first is {wrong.file} row {wrong.row}:")
     for column, value in wrong.values.items():
         line(f"    {column}  {'NULL' if value is None else value}")
     if report.problem is not None:
         line(f"No record was found: {report.problem}.  ({report.trials} trials, {seconds:.0f} s)")
     else:
-        print_records(report.records, report.values, origins, one="The record to blame:", many="The {} records to blame together:")
-        print_verdict(report.records, report.trials, seconds, is_minimal=report.is_minimal, does="the programs make a wrong row")
+        one, many, does = _BLAME if request.like is None else _WITNESS
+        print_records(report.records, report.values, origins, one=one, many=many)
+        print_verdict(report.records, report.trials, seconds, is_minimal=report.is_minimal, does=does)
     for text in (*wrong.notes, *report.notes):
         note(text, label="note")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +15,9 @@ from headwater.backend.cli.lazy_group import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
 from headwater.backend.cli.view_options import Since, Until
-from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind, bare_name, node_id, parse_id
+from headwater.graph.model.instants import instant_of
 from headwater.graph.stores import Direction
 
 app = typer.Typer(
@@ -24,6 +26,12 @@ app = typer.Typer(
 
 _ACCESS = """query ($column: ID!, $since: String, $until: String) { fieldAccess(column: $column, since: $since, until: $until) {
   job kind ways decidesOnly first last runs certain } }"""
+_REPORT = """query ($column: ID!, $since: String, $until: String) {
+  fieldAccess(column: $column, since: $since, until: $until) { job kind first last runs certain }
+  fieldLineage(column: $column, direction: DOWNSTREAM, detailed: true, depth: 100) { edges { dst } truncated beyond } }"""
+_READERS = """query ($dataset: ID!, $since: String!, $until: String) { datasetReaders(dataset: $dataset, since: $since, until: $until) {
+  readers { who operations answers records first last } uncertain damaged searchedBackTo } }"""
+_DAYS = 90  # of the audit log that a report reads, if no window is given
 _LINEAGE = """query ($column: ID!, $direction: Direction!, $detailed: Boolean!, $depth: Int!) {
   fieldLineage(column: $column, direction: $direction, detailed: $detailed, depth: $depth) {
     edges { src dst hops way operations { job type subtype description masking } steps { operation description src dst } }
@@ -70,6 +78,78 @@ def access(
         rows = [{**row, "job": job_of(bare_name(row["job"]))} for row in rows]
     empty = "No job is known to have used it in that time." if since or until else "No job is known to have used it."
     emit(rows, columns=columns if format is Format.TABLE else (*columns, "decides_only", "runs"), format=format, empty=empty)
+
+
+@app.command()
+def report(
+    dataset: Dataset, column: Column = None, since: Since = None, until: Until = None, format: OutputFormat = Format.TABLE,
+    home: Home = None,
+) -> None:  # fmt: skip
+    """Report who touched a column: the jobs that used it, the columns that derive from it, and the people who read its dataset's records.
+
+    People are in the audit log, which only callers with the scope `audit` may read. The log names datasets, and no columns.
+    Without --since, the report has the readers of the last 90 days.
+
+    For example:
+
+      headwater column report raw/customers.csv email --since 2026-01-01 --until 2026-03-31
+
+      headwater column report raw/customers.csv email -f json
+    """
+    readers_since = since or (datetime.now(UTC) - timedelta(days=_DAYS)).isoformat(timespec="seconds")
+
+    async def ask(answers: Answers, identifier: str) -> list[dict[str, Any]]:
+        found = await answers.ask(_REPORT, column=identifier, since=since, until=until)
+        rows = [{"kind": row["kind"].lower(), "name": row["job"], **_times(row), "certain": row["certain"]} for row in found["fieldAccess"]]
+        derived = dict.fromkeys(edge["dst"] for edge in found["fieldLineage"]["edges"])
+        rows += [{"kind": "derived", "name": name} for name in derived]
+        if left := found["fieldLineage"]["truncated"] + found["fieldLineage"]["beyond"]:
+            note(f"at least {left:,} more columns derive from it and are not listed.", label="not complete")
+        return [*rows, *await _readers(answers, _dataset_id(identifier), readers_since, until)]
+
+    rows = asyncio.run(_ask(dataset, column, home, ask))
+    if format is Format.TABLE:
+        rows = [{**row, "name": _shown(row)} for row in rows]
+    columns = ("kind", "name", "first", "last", "certain", "operations", "answers", "records")
+    emit(rows, columns=columns, format=format, empty="Nothing is known to have used it.")
+
+
+async def _readers(answers: Answers, dataset: str, since: str, until: str | None) -> list[dict[str, Any]]:
+    begin, end = instant_of(since, "since", end=False, zone=None), instant_of(until, "until", end=True, zone=None) if until else None
+    try:
+        found = (await answers.ask(_READERS, dataset=dataset, since=begin, until=end))["datasetReaders"]
+    except HeadwaterError as error:
+        if not error.is_refusal:
+            raise
+        note("People are not listed: this key may not read the audit log.", label="not complete")
+        return []
+    if found["searchedBackTo"]:
+        note(f"The audit log was read back to {found['searchedBackTo']} only. Ask again until then.", label="not complete")
+    if found["uncertain"]:
+        note(f"{found['uncertain']:,} answers had records of too many datasets for one line of the log; some may be of this one.",
+             label="not complete")  # fmt: skip
+    if found["damaged"]:
+        note(f"{found['damaged']:,} lines of the audit log cannot be read.", label="not complete")
+    return [
+        {"kind": "reader", "name": one["who"], "first": one["first"], "last": one["last"], "certain": False,
+         "operations": one["operations"], "answers": one["answers"], "records": one["records"]}
+        for one in found["readers"]
+    ]  # fmt: skip
+
+
+def _times(row: dict[str, Any]) -> dict[str, Any]:
+    return {"first": row["first"], "last": row["last"], "runs": row["runs"]}
+
+
+def _shown(row: dict[str, Any]) -> str:
+    if row["kind"] == "reader":
+        return str(row["name"])
+    return shown_name("column", "", row["name"]) if row["kind"] == "derived" else job_of(bare_name(row["name"]))
+
+
+def _dataset_id(column: str) -> str:
+    _, (namespace, name, _) = parse_id(column)
+    return node_id(NodeKind.DATASET, namespace, name)
 
 
 @app.command()

@@ -17,6 +17,7 @@ from headwater.backend.cli.output import Format, emit
 from headwater.backend.cli.view_options import find_target
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model.declaration import Aspect
+from headwater.graph.policies.periods import read_period
 
 app = typer.Typer(add_completion=False)
 
@@ -65,6 +66,8 @@ def describe(
 
       headwater describe out/report --column email --remove tag=pii
     """
+    if retention is not None and read_period(retention) is None:
+        raise InvalidQueryError(f"{retention!r} is no period.", field="retention", hint="Write 30d, 6m, P7Y or P1Y6M.")
     many = {Aspect.OWNER: owner, Aspect.STEWARD: steward, Aspect.TAG: tag, Aspect.TERM: term}
     single = {Aspect.DESCRIPTION: description, Aspect.RETENTION: retention, Aspect.LEGAL_HOLD: legal_hold}
     stated = [{"aspect": aspect.value, "value": value} for aspect, values in many.items() for value in values or ()]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
 
-from headwater.backend.cli.output import inert
+from headwater.backend.csv_cells import inert
 from headwater.errors import ConfigurationError, InvalidQueryError
 from headwater.graph.duck.sql import literal, quoted
 

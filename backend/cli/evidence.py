@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from headwater.backend.evidence.bundle import Subject
     from headwater.backend.evidence.keys import SigningKey
     from headwater.backend.evidence.tree import Tree
+    from headwater.backend.evidence.verify import Checkpoint
     from headwater.backend.workspace import Workspace
 
 app = typer.Typer(
@@ -61,6 +63,9 @@ def rotate(home: Home = None) -> None:
 @app.command()
 def checkpoint(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write. Standard output, if it is left out.")] = None,
+    since: Annotated[
+        Path | None, typer.Option(help="An earlier checkpoint: add the proof that the log only grew since, for a witness.")
+    ] = None,
     home: Home = None,
 ) -> None:
     """Sign the present state of the log: the number of its entries, and the root of the tree over them.
@@ -69,7 +74,52 @@ def checkpoint(
 
     Example: headwater evidence checkpoint -o monday.checkpoint
     """
-    asyncio.run(_checkpoint(output, home))
+    asyncio.run(_checkpoint(output, None if since is None else _read_checkpoint(since), home))
+
+
+@app.command()
+def witness(
+    checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A file that `headwater evidence checkpoint` wrote.")],
+    key: Annotated[Path, typer.Option(help="The file with the private key of the witness.")],
+    log: Annotated[str, typer.Option(help="The public key of the log, as `headwater evidence key` printed it.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write. Standard output, if it is left out.")] = None,
+    name: Annotated[str | None, typer.Option(help="Make the key first, and give the witness this name.", show_default=False)] = None,
+) -> None:
+    """Sign a checkpoint of another party's log, with a key of your own. No home and no network is needed.
+
+    The witness remembers what it signed, in a file next to its key. It signs a later checkpoint only with a proof that the log only grew.
+
+    For example:
+
+      headwater evidence witness monday.checkpoint --key witness.pem --name auditor --log 'acme/lineage+…' -o monday.witnessed
+    """
+    from headwater.backend.evidence.verify import EvidenceError, PublicKey
+    from headwater.backend.evidence.witness import cosign, make_witness
+
+    try:
+        trusted = PublicKey.parse(log)
+    except EvidenceError as error:
+        raise InvalidInputError(str(error), field="log") from error
+    request = _read_checkpoint(checkpoint)
+    if name is not None:
+        make_witness(key, name)
+    signed, public = cosign(key, request, trusted)
+    asyncio.run(put_out(_one(signed.encode()), output))
+    note(f"The public key of the witness: {public.text}")
+
+
+@app.command()
+def timestamp(
+    authority: Annotated[str, typer.Argument(metavar="AUTHORITY", help="The name of a time-stamp authority in targets.toml.")],
+    home: Home = None,
+) -> None:
+    """Have a time-stamp authority confirm when the log was in its present state (RFC 3161).
+
+    The authority gets a hash only. Bundles about entries before this moment contain its token.
+
+    Example: headwater evidence timestamp authority
+    """
+    asyncio.run(_timestamp(authority, home))
 
 
 @app.command()
@@ -96,21 +146,45 @@ def export(
 def verify(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A file that `headwater evidence export` wrote.")],
     key: Annotated[str, typer.Option(help="The public key that you trust, as `headwater evidence key` printed it.")],
+    witness: Annotated[
+        str | None, typer.Option(help="The public key of a witness that must have signed the earliest checkpoint.", show_default=False)
+    ] = None,
+    authority: Annotated[
+        Path | None,
+        typer.Option(help="The certificate of a time-stamp authority (PEM), which must have stamped all entries.", show_default=False),
+    ] = None,
 ) -> None:
     """Verify a bundle. No home, no service and no network is needed.
 
     The command fails if one bit of the bundle was changed. The module backend/evidence/verify.py does the same on its own.
     """
-    from headwater.backend.evidence.verify import EvidenceError, PublicKey, read_bundle, summary
+    from headwater.backend.evidence.timestamp_token import TokenError
+    from headwater.backend.evidence.verify import WITNESS_KEY, EvidenceError, PublicKey, read_bundle, summary
     from headwater.backend.evidence.verify import verify as verify_bundle
 
     try:
-        report = verify_bundle(read_bundle(bundle), PublicKey.parse(key))
+        trusted, second = PublicKey.parse(key), PublicKey.parse(witness, WITNESS_KEY) if witness else None
     except EvidenceError as error:
+        raise InvalidInputError(str(error), hint="Write a whole public key. The bundle was not verified.") from error
+    try:
+        content = read_bundle(bundle)
+        report = verify_bundle(content, trusted, second)
+        stamped = "" if authority is None else _stamped_at(content, report.stamped, authority)
+    except (EvidenceError, TokenError) as error:
         raise InvalidInputError(f"{bundle} is NOT valid: {error}", hint="Do not rely on it.") from error
     except OSError as error:
         raise ConfigurationError(f"{bundle} cannot be read: {error.strerror}.") from error
-    note(f"Valid. {summary(report)}")
+    note(f"Valid. {summary(report)}{stamped}")
+
+
+def _stamped_at(bundle: bytes, stamped: Checkpoint | None, authority: Path) -> str:
+    from headwater.backend.evidence.timestamp_token import TokenError, read_authorities, verify_token
+    from headwater.backend.evidence.verify import TOKEN, unpack
+
+    if stamped is None:
+        raise TokenError("It has no time stamp that covers all of its entries.")
+    at = verify_token(unpack(bundle)[TOKEN], stamped.text.encode(), read_authorities(authority.read_bytes()))
+    return f" The authority stamped its first {stamped.size} entries at {at:%Y-%m-%d %H:%M:%S} UTC."
 
 
 def _folder(home: Path | None) -> Path:
@@ -142,12 +216,28 @@ async def _open(home: Path | None) -> AsyncIterator[Workspace]:
         yield workspace
 
 
-async def _checkpoint(output: Path | None, home: Path | None) -> None:
-    from headwater.backend.evidence.bundle import make_checkpoint
+async def _checkpoint(output: Path | None, since: str | None, home: Path | None) -> None:
+    from headwater.backend.evidence.bundle import make_checkpoint, make_grown_checkpoint
 
     async with _open(home) as workspace:
-        _, signed = await asyncio.to_thread(_with_key, home, lambda tree, signing: make_checkpoint(tree, workspace.log, signing))
+        signed = await asyncio.to_thread(
+            _with_key, home, lambda tree, signing: (
+                make_checkpoint(tree, workspace.log, signing)[1]
+                if since is None
+                else make_grown_checkpoint(tree, workspace.log, signing, since)
+            ),
+        )  # fmt: skip
     await put_out(_one(signed.encode()), output)
+
+
+async def _timestamp(authority: str, home: Path | None) -> None:
+    from headwater.backend.evidence.stamps import stamp_checkpoint
+    from headwater.backend.targets import read_usable_targets
+
+    target = read_usable_targets(settings_of(home).folder.targets).timestamp(authority)
+    async with _open(home) as workspace:
+        stamped, at = await asyncio.to_thread(_with_key, home, lambda tree, signing: stamp_checkpoint(tree, workspace.log, signing, target))
+    note(f"{authority} stamped the state of {stamped.size} entries at {at}.")
 
 
 async def _export(request: TraceRequest, output: Path, since: str | None, home: Path | None) -> None:
@@ -160,7 +250,7 @@ async def _export(request: TraceRequest, output: Path, since: str | None, home: 
         )
         public = await asyncio.to_thread(_with_key, home, lambda _, signing: signing.public.text)
     await put_out(_one(bundle), output)
-    note(f"Verify it with: headwater evidence verify {output} --key '{public}'")
+    note(f"Verify it with: headwater evidence verify {quote(str(output))} --key '{public}'")
 
 
 async def _answer(workspace: Workspace, request: TraceRequest) -> Subject:

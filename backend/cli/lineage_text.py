@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from headwater.backend.cli.display_names import dataset_of, job_of, shown_name
-from headwater.backend.cli.output import Format, emit, emit_json, note, whole_lines
+from headwater.backend.cli.output import Format, count, emit, emit_json, note, whole_lines
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.views import UNWRITTEN
 from headwater.graph.views.request import DATA
@@ -197,7 +197,7 @@ def _print_between(shown: Shown) -> None:
 
 def _nothing(shown: Shown) -> str:
     masked = shown.totals["masked"]
-    return f"is not hidden: the masks hide {masked:,} node{'' if masked == 1 else 's'}" if masked else "is known"
+    return f"is not hidden: the masks hide {count(masked, 'node')}" if masked else "is known"
 
 
 def _following(edges: Sequence[Item], kept: Mapping[str, Item], *, upstream: bool) -> dict[str, list[str]]:

@@ -16,6 +16,7 @@ from enum import IntEnum, StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from headwater.backend.csv_cells import cell_text, inert
 from headwater.errors import ConfigurationError, HeadwaterError, InvalidInputError, NotFoundError, UnavailableError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all control characters except tabs and line feeds
 _WIDE = 2_000  # limit of a table's width in characters
-_FORMULA = ("=", "+", "-", "@", "\t", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four are full-width forms
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf(?:inity)?")
 
 
 class Format(StrEnum):
@@ -108,6 +107,11 @@ def note(text: str, *, label: str = "") -> None:
     console().print(line, highlight=False, soft_wrap=True)
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, as in "1 row" or "2,000 rows"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def report(error: HeadwaterError) -> None:
     """Show the message and the hint of an error, in red if the terminal has colours."""
     from rich.text import Text
@@ -180,21 +184,4 @@ def _table(rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], title: 
 def _shown(value: Any) -> str:
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
-    return _cell(value)
-
-
-def _cell(value: Any) -> str:
-    if value is None or value == []:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (dict, list, tuple)) else str(value)
-
-
-def inert(value: Any) -> str:
-    """Return a CSV cell that a spreadsheet does not read as a formula. A text that looks like a formula gets an apostrophe in front.
-
-    A carriage return becomes a line feed, because the CSV writer does not quote it, and the text after it would begin a new cell.
-    """
-    text = _cell(value).replace("\r\n", "\n").replace("\r", "\n")
-    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
+    return cell_text(value)

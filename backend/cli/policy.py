@@ -166,7 +166,7 @@ async def _ask(home: Path | None, document: str, **variables: Any) -> dict[str, 
 
 def _read(file: Path) -> str:
     from headwater.backend.policies.service import GUIDE
-    from headwater.backend.yaml_reader import read_document
+    from headwater.graph.yaml_reader import read_document
 
     return read_document(file, GUIDE)[0]
 

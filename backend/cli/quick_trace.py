@@ -19,7 +19,7 @@ VALUES = {
     "--as-of": "as_of", "--limit": "limit", "--format": "format", "-f": "format", "--home": "home", "--on-spark": "on_spark",
     "--since": "since", "--until": "until",
 }  # fmt: skip
-FLAGS = {"--forward": "forward"}
+FLAGS = {"--forward": "forward", "--rank": "rank"}
 
 
 def quick_trace(arguments: Sequence[str]) -> bool:
@@ -29,7 +29,7 @@ def quick_trace(arguments: Sequence[str]) -> bool:
         HeadwaterError: the trace failed.
     """
     options = _options(arguments)
-    if options is None or "on_spark" in options or _may_run_on_spark():  # Spark may use pandas
+    if options is None or "on_spark" in options or "rank" in options or _may_run_on_spark():  # Spark may use pandas
         return False
     without_pandas()
     try:

@@ -13,7 +13,7 @@ import typer
 from headwater.backend.cli.display_names import dataset_of
 from headwater.backend.cli.machine_user import machine_user
 from headwater.backend.cli.options import Home, OutputFormat
-from headwater.backend.cli.output import Format, emit, emit_json, note, progress
+from headwater.backend.cli.output import Format, count, emit, emit_json, note, progress
 from headwater.backend.cli.replay_options import replay_request
 from headwater.backend.cli.replay_stops import ask_at_stop
 from headwater.backend.cli.trace_command import reference
@@ -170,7 +170,7 @@ async def _run(home: Path | None, kind: str, request: ReplayRequest, limits: Lim
         await workspace.take_in()
         replays = workspace.replays()
         planned = await replays.plan_kind(DEFAULT_TENANT, kind=kind, request=request, limits=limits, by=machine_user(), commits=commits)
-        note(f"{_records(planned)}running {len(planned.steps)} programs again, into {planned.shadow}")
+        note(f"{_records(planned)}running {count(len(planned.steps), 'program')} again, into {planned.shadow}")
         if kind == "step":
             return await replays.run(planned, ask_at_stop)
         with progress() as bars:
@@ -180,8 +180,8 @@ async def _run(home: Path | None, kind: str, request: ReplayRequest, limits: Lim
 
 def _records(planned: Replay) -> str:
     verbs = {"Leaving {} out; ": planned.exclude, "Keeping {}; ": planned.keep, "Editing {}; ": planned.edits}
-    counts = {verb: sum(map(len, files.values())) for verb, files in verbs.items()}
-    return "".join(verb.format(f"{count} record{'s' if count != 1 else ''}") for verb, count in counts.items() if count)
+    numbers = {verb: sum(map(len, files.values())) for verb, files in verbs.items()}
+    return "".join(verb.format(count(number, "record")) for verb, number in numbers.items() if number)
 
 
 def _print_dry_run(found: DryRun, format: Format) -> None:

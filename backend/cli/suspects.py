@@ -1,171 +1,159 @@
-"""`headwater suspects`: values of a run that its earlier runs do not explain."""
+"""`headwater suspects`: values of a run that its earlier runs do not explain, tasks that stand out, and tasks behind wrong rows."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
-from headwater.backend.cli.display_names import job_of
+from headwater.backend.cli.display_names import dataset_of, job_of
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
-from headwater.errors import InvalidQueryError, NotFoundError
-from headwater.graph.culprits.outliers import LEAST_RUNS, Suspect, find_suspects
-from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
+from headwater.errors import InvalidQueryError
+from headwater.graph.culprits.outliers import LEAST_RUNS
+from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.model.ids import dataset_name
-from headwater.graph.standard_facts import size_of_version
 from headwater.graph.stores import Direction
 
 app = typer.Typer(add_completion=False)
 
-_COLUMNS = ("job", "metric", "value", "expected", "change", "low", "high", "chance", "runs")
-_RUNS = """query ($job: ID!, $first: Int!, $after: String) {
-  runs(job: $job, states: ["COMPLETE"], first: $first, after: $after) {
-    nodes { id name properties } pageInfo { hasNextPage endCursor } } }"""
-_MOST_JOBS = 100
-_PAGE = 200
-_MOST_PAGES = 50
-_MOST_NODES = 20_000
-Metrics = Mapping[str, float]
+_COLUMNS = ("job", "metric", "value", "expected", "change", "low", "high", "chance", "compared", "task")
+_INSTANCE_COLUMNS = ("instance", "dataset", "bad", "rows", "expected", "chance", "job", "run", "alike")
+_INSTANCES = """query ($dataset: String!, $bad: String!, $good: String, $limit: Int!) {
+  suspectInstances(dataset: $dataset, bad: $bad, good: $good, limit: $limit) {
+    dataset instances bad good incomplete { what reason }
+    suspects { bad rows expected chance instance { task file dataset job run } alike { task file } } } }"""
+_MOST_OUTPUTS = 1_000
+_SUSPECTS = """query ($name: String!, $runs: Int!) { suspects(name: $name, runs: $runs) {
+  job jobName run compared metrics runs siblings suspects { subject metric value expected low high chance compared } } }"""
 
 
 @app.command()
 def suspects(
-    name: Annotated[str, typer.Argument(metavar="JOB|RUN", help="A run by its id. A job or a pipeline: the last complete runs.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="JOB|RUN|DATASET", help="A run by its id. A job or a pipeline: the last complete runs. A dataset, with --bad."
+        ),
+    ],
     runs: Annotated[int, typer.Option(min=LEAST_RUNS, max=1_000, help="Number of earlier runs to compare with.")] = 60,
+    bad: Annotated[str | None, typer.Option(help="A predicate that selects wrong rows of the output (DuckDB SQL).")] = None,
+    good: Annotated[
+        str | None, typer.Option(help="A predicate that selects right rows. All rows that are not wrong, if it is left out.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=2, max=500_000, help="Most rows to compare with --bad.")] = 100_000,
     format: OutputFormat = Format.TABLE,
     home: Home = None,
 ) -> None:
     """List what is unusual about a run, compared with the earlier complete runs of its job.
 
-    Compares the duration, the rows and bytes of each output, and the rows of each output for each row read. `chance` is the
-    probability of such a value in a healthy run. About one healthy run in 100 or fewer has a suspect.
+    Compares the duration, the sizes of inputs and outputs, the rows of each output for each row read and in each second, the rates of
+    nulls and of distinct values, and the skew of stages. Tasks are compared with the other tasks of their stage. `chance` is the
+    probability of such a value in a healthy run. At most one healthy run in 50 has a suspect.
+
+    With --bad, the wrong rows of an output and the other rows are traced back. The answer names the tasks and files through which
+    more wrong rows passed than chance explains.
 
     For example:
 
       headwater suspects nightly_report
 
       headwater suspects run:01a2223f-4d1c-7cd5-ac20-c4e17231749e --runs 100
+
+      headwater suspects out/report --bad "price < 0" --good "price BETWEEN 1 AND 100"
     """
-    asyncio.run(_suspects(name, runs, format, home))
+    if bad is not None:
+        asyncio.run(_instances(name, bad, good, limit, format, home))
+    elif good is not None:
+        raise InvalidQueryError("Right rows were given without wrong ones.", field="good", hint="Give both: --bad and --good.")
+    else:
+        asyncio.run(_suspects(name, runs, format, home))
+
+
+async def _instances(name: str, bad: str, good: str | None, limit: int, format: Format, home: Path | None) -> None:
+    async with open_answers(home) as answers:
+        dataset = await _output_of(answers, name)
+        report = (await answers.ask(_INSTANCES, dataset=dataset, bad=bad, good=good, limit=limit))["suspectInstances"]
+    rows = [
+        {
+            "instance": _instance_name(found["instance"]), "dataset": dataset_of(dataset_name(found["instance"]["dataset"])),
+            "bad": found["bad"], "rows": found["rows"], "expected": _short(found["expected"]), "chance": float(f"{found['chance']:.1g}"),
+            "job": found["instance"]["job"], "run": found["instance"]["run"],
+            "alike": ", ".join(_instance_name(other) for other in found["alike"]) or None,
+        }
+        for found in report["suspects"]
+    ]  # fmt: skip
+    note(f"{report['bad']:,} wrong rows and {report['good']:,} other rows passed through {report['instances']:,} tasks and files.")
+    emit(rows, columns=_INSTANCE_COLUMNS, format=format, empty="No task or file stands out.")
+    for item in report["incomplete"]:
+        note(f"{item['what']}: {item['reason']}", label="not exact")
+
+
+def _instance_name(instance: Mapping[str, Any]) -> str:
+    return str(instance["task"] or instance["file"])
+
+
+async def _output_of(answers: Answers, name: str) -> str:
+    """Return the dataset that a name means: the dataset itself, or the one output of a run or of a job.
+
+    Raises:
+        InvalidQueryError: it has none or several.
+    """
+    node = await answers.find(name, NodeKind.DATASET, NodeKind.JOB, NodeKind.PIPELINE, NodeKind.RUN)
+    if node.kind is NodeKind.DATASET:
+        return node.id
+    near = await answers.graph.reach(
+        answers.tenant, [node.id], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.WRITES], depth=1, limit=_MOST_OUTPUTS
+    )
+    outputs: Sequence[str] = sorted({_dataset_node(each.id) for each in near.nodes if each.kind in (NodeKind.DATASET, NodeKind.VERSION)})
+    if len(outputs) != 1:
+        names = ", ".join(dataset_of(dataset_name(output)) for output in outputs)
+        raise InvalidQueryError(
+            f"{node.name} wrote {len(outputs)} datasets{': ' if names else ''}{names}.",
+            field="name",
+            hint="Name the dataset with the wrong rows.",
+        )
+    return f"{outputs[0]}@{node.id}" if node.kind is NodeKind.RUN else outputs[0]
 
 
 async def _suspects(name: str, runs: int, format: Format, home: Path | None) -> None:
     rows: list[dict[str, Any]] = []
     async with open_answers(home) as answers:
-        for job, run, earlier in await _runs_of(answers, name, runs):
-            metrics = await _metrics(answers, [*earlier, run])
-            history: dict[str, list[float]] = defaultdict(list)
-            for each in earlier:
-                for metric, value in metrics[each.id].items():
-                    history[metric].append(value)
-            present = metrics[run.id]
-            compared = sum(len(history[metric]) >= LEAST_RUNS for metric in present)
-            note(f"{job_of(job.name)}: {compared} of {len(present)} metrics of {run.id} compared with {len(earlier)} earlier runs.")
-            rows += [_row(job, suspect) for suspect in find_suspects(history, present)]
-            if not compared:
+        node = await answers.find(name, NodeKind.JOB, NodeKind.PIPELINE, NodeKind.RUN)
+        for report in (await answers.ask(_SUSPECTS, name=node.id, runs=runs))["suspects"]:
+            job, run = job_of(report["jobName"]), report["run"]
+            note(f"{job}: {report['compared']} of {report['metrics']} metrics of {run} compared with {report['runs']} earlier runs.")
+            if not report["compared"]:
                 note(f"a comparison needs {LEAST_RUNS} earlier complete runs.", label="note")
+            if report["siblings"]:
+                note(f"{job}: {report['siblings']} comparisons among the tasks of its stages.")
+            rows += [_row(job, run, suspect) for suspect in report["suspects"]]
     emit(rows, columns=_COLUMNS, format=format, empty="Nothing is unusual.")
 
 
-async def _runs_of(answers: Answers, name: str, count: int) -> list[tuple[Node, Node, list[Node]]]:
-    """Return each job that a name means, the run to judge, and earlier complete runs, the oldest first.
-
-    The name of an application means the jobs of its pipeline, too.
-    """
-    node = await answers.find(name, NodeKind.JOB, NodeKind.PIPELINE, NodeKind.RUN)
-    if node.kind is NodeKind.RUN:
-        if node.properties.get("state") != "COMPLETE":
-            raise InvalidQueryError(f"{node.id} is not complete.", hint="Only complete runs can be compared.")
-        containers = (await answers.graph.ancestors(answers.tenant, [node.id])).get(node.id, [])
-        job = next((container for container in containers if container.kind is NodeKind.JOB), None)
-        if job is None:
-            raise InvalidQueryError(f"The job of {node.id} is not known.", hint="Name a job.")
-        latest = await _latest_runs(answers, job.id, count + 1, node.id)
-        return [(job, node, [run for run in latest if run.id != node.id][:count][::-1])]
-    pipeline = node_id(NodeKind.PIPELINE, *parse_id(node.id)[1])
-    jobs = (await answers.graph.children(answers.tenant, pipeline, kinds=[NodeKind.JOB], first=_MOST_JOBS)).nodes
-    found = [
-        (job, latest[0], latest[1:][::-1])
-        for job in [*([node] if node.kind is NodeKind.JOB else []), *jobs]
-        if (latest := await _latest_runs(answers, job.id, count + 1, None))
-    ]
-    if not found:
-        raise NotFoundError(f"{job_of(node.name)} has no complete run.", hint="`headwater lineage` shows the jobs.")
-    return found
+def _dataset_node(identifier: str) -> str:
+    """Return the dataset of a version. A dataset is returned unchanged."""
+    kind, _, rest = identifier.partition(":")
+    return f"{NodeKind.DATASET}:{':'.join(rest.split(':')[:2])}" if kind == NodeKind.VERSION else identifier
 
 
-async def _latest_runs(answers: Answers, job: str, count: int, until: str | None) -> list[Node]:
-    """Return the latest complete runs of a job, the latest first. With `until`, only the runs that are not later than this one."""
-    found: list[Node] = []
-    after: str | None = None
-    is_reached = until is None
-    for _ in range(_MOST_PAGES):
-        page = (await answers.ask(_RUNS, job=job, first=_PAGE, after=after))["runs"]
-        for node in page["nodes"]:
-            is_reached = is_reached or node["id"] == until
-            if is_reached:
-                found.append(Node(node["id"], NodeKind.RUN, node["name"], node["properties"]))
-        after = page["pageInfo"]["endCursor"]
-        if len(found) >= count or not page["pageInfo"]["hasNextPage"]:
-            return found[:count]
-    raise InvalidQueryError(f"{until} is older than the last {_MOST_PAGES * _PAGE:,} runs of its job.", hint="Name a later run.")
-
-
-async def _metrics(answers: Answers, runs: Sequence[Node]) -> dict[str, Metrics]:
-    """Return the metrics of runs by the id of the run."""
-    return {run.id: await _metrics_of(answers, run) for run in runs}
-
-
-async def _metrics_of(answers: Answers, run: Node) -> Metrics:
-    around = await answers.graph.reach(
-        answers.tenant, [run.id], direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=1, limit=_MOST_NODES
-    )
-    versions = {node.id: node for node in around.nodes if node.kind is NodeKind.VERSION}
-    written = [versions[edge.dst] for edge in around.edges if edge.src == run.id and edge.dst in versions]
-    read = [versions[edge.src] for edge in around.edges if edge.dst == run.id and edge.src in versions]
-    metrics: dict[str, float] = {}
-    if (duration := _duration(run.properties)) is not None:
-        metrics["seconds"] = duration
-    rows_read = [size.rows for version in read if (size := size_of_version(version)) is not None and size.rows is not None]
-    for version in written:
-        output = dataset_name(f"dataset:{':'.join(parse_id(version.id)[1][:2])}")
-        size = size_of_version(version)
-        rows = size.rows if size is not None else None
-        if rows is not None:
-            metrics[f"rows of {output}"] = rows
-        if size is not None and size.bytes is not None:
-            metrics[f"bytes of {output}"] = size.bytes
-        if rows is not None and len(rows_read) == len(read) > 0 and sum(rows_read) > 0:
-            metrics[f"rows of {output} for each row read"] = rows / sum(rows_read)
-    return metrics
-
-
-def _duration(properties: Mapping[str, Any]) -> float | None:
-    try:
-        begin, end = (datetime.fromisoformat(str(properties[name])) for name in ("startedAt", "endedAt"))
-        return max(0.0, (end - begin).total_seconds())
-    except (KeyError, ValueError, TypeError):
-        return None
-
-
-def _row(job: Node, suspect: Suspect) -> dict[str, Any]:
+def _row(job: str, run: str, suspect: Mapping[str, Any]) -> dict[str, Any]:
+    value, expected, chance = suspect["value"], suspect["expected"], suspect["chance"]
     return {
-        "job": job_of(job.name),
-        "metric": suspect.metric,
-        "value": _short(suspect.value),
-        "expected": _short(suspect.expected),
-        "change": f"{100 * (suspect.ratio - 1):+.0f} %",
-        "low": _short(suspect.low),
-        "high": _short(suspect.high),
-        "chance": float(f"{suspect.chance:.1g}"),
-        "runs": suspect.runs,
+        "job": job,
+        "metric": suspect["metric"],
+        "value": _short(value),
+        "expected": _short(expected),
+        "change": f"{100 * (value / expected - 1):+.0f} %" if expected else "new",
+        "low": _short(suspect["low"]),
+        "high": _short(suspect["high"]),
+        "chance": None if chance is None else float(f"{chance:.1g}"),
+        "compared": suspect["compared"],
+        "task": None if suspect["subject"] == run else suspect["subject"],
     }
 
 

@@ -126,6 +126,6 @@ def _lowered(row: dict[str, Any]) -> dict[str, Any]:
 def _read(file: Path | None) -> str | None:
     if file is None:
         return None
-    from headwater.backend.yaml_reader import read_document
+    from headwater.graph.yaml_reader import read_document
 
     return read_document(file, "docs/guide/tags.md")[0]

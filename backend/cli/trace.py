@@ -8,8 +8,10 @@ import typer
 
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format
+from headwater.backend.cli.rank_command import rank_and_print
 from headwater.backend.cli.trace_command import LIMIT, answer_and_print, asked
 from headwater.backend.cli.view_options import Since, Until
+from headwater.errors import InvalidQueryError
 from headwater.graph.trace import Semantics
 
 app = typer.Typer(add_completion=False)
@@ -54,6 +56,9 @@ def trace(
             show_default=False,
         ),
     ] = None,
+    rank: Annotated[
+        bool, typer.Option("--rank", help="Rank the inputs of an aggregated value of one row by how much it would change without each.")
+    ] = False,
     since: Since = None,
     until: Until = None,
     format: OutputFormat = Format.TABLE,
@@ -73,9 +78,16 @@ def trace(
 
       headwater trace out/report --as-of 2026-03-01 --where true
 
+      headwater trace out/report --where "origin = 'EWR' AND month = 2" --column max_wind_mph --rank --limit 10
+
       headwater trace job:default:nightly.clean --since 2026-03-01 --until 2026-03-02 --forward
     """
     request = asked(
         dataset, where=where, rows=row or (), column=column, semantics=semantics, forward=forward, to=to, as_of=as_of, limit=limit
     )
+    if rank:
+        if forward or to or as_of or on_spark or since or until or semantics is not Semantics.INFLUENCE:
+            raise InvalidQueryError("A ranking is of the inputs of one row now.", field="rank", hint="Give --column, and --where or --row.")
+        rank_and_print(request, format=format, home=home)
+        return
     answer_and_print(request, format=format, home=home, on_spark=on_spark, since=since, until=until)

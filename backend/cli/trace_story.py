@@ -15,7 +15,7 @@ from rich.tree import Tree
 
 from headwater.backend.cli.conditions import plain_condition
 from headwater.backend.cli.display_names import dataset_of, job_of
-from headwater.backend.cli.output import screen
+from headwater.backend.cli.output import count, screen
 from headwater.graph.model.ids import OWN_ROWS, dataset_name
 from headwater.graph.model.instants import shown_instant
 from headwater.graph.trace import Grain, Hop, Semantics, TraceAnswer, TracedRecord, TraceRequest
@@ -66,24 +66,24 @@ def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
         return Text.assemble(("No record of it is so", "bold"), (f": there is nothing to trace.  ({answer.elapsed_ms:,.0f} ms)", "dim"))
     datasets = len({record.dataset for record in answer.records})
     coarse = any(record.grain is not Grain.RECORD for record in answer.records)
-    reached, where = _count(answer.total, "place" if coarse else "record"), f"in {_count(datasets, 'dataset')}"
+    reached, where = count(answer.total, "place" if coarse else "record"), f"in {count(datasets, 'dataset')}"
     shown = len(answer.records)
     reached += f" (below the first {shown:,}, {where})" if answer.total > shown else f" {where}"
     exact = ("exact", "bold green") if answer.exact else ("not exact", "bold yellow")
     semantics = "witness: enough to make it again" if answer.semantics is Semantics.WITNESS else "influence: all that had a part"
-    story = Text.assemble(f"{_count(len(answer.selected), 'record')} {'→' if request.forward else '←'} {reached}, ", exact)
+    story = Text.assemble(f"{count(len(answer.selected), 'record')} {'→' if request.forward else '←'} {reached}, ", exact)
     story.append(f"  ({semantics}; {answer.elapsed_ms:,.0f} ms)", "dim")
     for found in answer.found_again:
         took = f"{found.took_ms:,.0f} ms, estimated {found.estimated_ms:,.0f}"
         story.append(f"\nFound again in the sources, as no run wrote it: {found.operator} ({took})", "dim")
     if answer.as_of is not None:
         first, *others = [run.rpartition(":")[2][:8] for run in answer.as_of.runs] or ["unknown"]
-        more = f" and {_count(len(others), 'run')} before it" if others else ""
+        more = f" and {count(len(others), 'run')} before it" if others else ""
         did = "read" if answer.as_of.is_read else "written"
         story.append(f"\nThe dataset as of {shown_instant(answer.as_of.at)}: as it was {did} by run {first}{more}", "dim")
     if answer.storage_requests:
         megabytes = answer.storage_bytes / 1e6
-        story.append(f"\nAsked of remote storage: {_count(answer.storage_requests, 'request')}, {megabytes:,.1f} MB", "dim")
+        story.append(f"\nAsked of remote storage: {count(answer.storage_requests, 'request')}, {megabytes:,.1f} MB", "dim")
     if request.column and answer.semantics is Semantics.INFLUENCE:
         story.append("\nInfluence is of the whole row; --semantics witness narrows it to the column.", "dim")
     if answer.exact and not request.forward and (made := {dataset_of(dataset_name(hop.output)) for hop in answer.path if _is_made(hop)}):
@@ -96,7 +96,7 @@ def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
 
 def _print_records(out: Console, dataset: str, records: Sequence[TracedRecord], column: str | None) -> None:
     whole = len(records) == 1 and records[0].file is None
-    extent = f"as a {records[0].grain.value}: which of its records is not known" if whole else _count(len(records), "record")
+    extent = f"as a {records[0].grain.value}: which of its records is not known" if whole else count(len(records), "record")
     out.print(Text.assemble("\n", (dataset_of(dataset_name(dataset)), "bold"), (f"  {extent}", "dim")), soft_wrap=True)
     if whole:
         return
@@ -160,7 +160,7 @@ def _path(answer: TraceAnswer) -> Tree:
     tree = Tree("", hide_root=True, guide_style="dim")
     for hop in answer.path:
         head = Text.assemble((_job(hop.job), "bold magenta"), (f"  run {hop.run.rpartition(':')[2][:8]}" if hop.run else "", "dim"))
-        known = _count(hop.records, "record") if hop.grain is Grain.RECORD else f"known by {hop.grain.value} only"
+        known = count(hop.records, "record") if hop.grain is Grain.RECORD else f"known by {hop.grain.value} only"
         head.append(f"  {known}", "dim")
         branch = tree.add(head)
         by = f"  by {_tasks(hop.tasks)}" if hop.tasks else ""
@@ -207,10 +207,6 @@ def _named(what: str) -> str:
     if what.startswith("job:"):
         return _job(what)
     return OWN_ROWS if what.startswith("local:") else what
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _short(value: Any) -> str:

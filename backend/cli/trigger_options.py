@@ -11,7 +11,7 @@ from typing import Any
 from headwater.errors import InvalidQueryError
 
 _WHEN = "--data, --cron, --every, --job, --policy, --manual, --when or --file"
-_DO = "--run, --replay, --recapture, --webhook, --notify, --do or --file"
+_DO = "--run, --replay, --recapture, --webhook, --notify, --report, --do or --file"
 
 
 def read_file(path: Path) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def conditions(
 
 def actions(
     *, run: str | None, namespace: str | None, replay: str | None, output: str | None, dataset: str | None, recapture: str | None,
-    webhook: str | None, notify: str | None, text: str | None, do: str | None,
+    webhook: str | None, notify: str | None, text: str | None, report: str | None, do: str | None,
 ) -> dict[str, Any]:  # fmt: skip
     found: dict[str, Any] = {}
     if run is not None:
@@ -89,6 +89,8 @@ def actions(
         found["webhook"] = {"target": webhook}
     if notify is not None:
         found["notify"] = _given(target=notify, text=text)
+    if report is not None:
+        found["report"] = _given(of=report, node=dataset)
     return found | (_object(do, "do") if do is not None else {})
 
 

@@ -100,7 +100,11 @@ def create(
     ] = None,
     dataset: Annotated[
         str | None,
-        typer.Option(metavar="DATASET", help="With --replay: the source; @cause is the dataset of the cause.", show_default=False),
+        typer.Option(
+            metavar="DATASET",
+            help="With --replay: the source; @cause is the dataset of the cause. With --report: the dataset.",
+            show_default=False,
+        ),
     ] = None,
     recapture: Annotated[str | None, typer.Option(metavar="DATASET", help="Recapture a dataset.", show_default=False)] = None,
     webhook: Annotated[str | None, typer.Option(metavar="TARGET", help="Call a webhook of targets.toml.", show_default=False)] = None,
@@ -108,6 +112,10 @@ def create(
         str | None, typer.Option(metavar="TARGET", help="Send a text to a target of targets.toml.", show_default=False)
     ] = None,
     text: Annotated[str | None, typer.Option(help="With --notify: the text.", show_default=False)] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="Write a report: retention, deviations, or lineage or impact of --dataset.", show_default=False),
+    ] = None,
     do: Annotated[str | None, typer.Option(metavar="JSON", help="Any action, as in a file.", show_default=False)] = None,
     concurrent: Annotated[int | None, typer.Option(help="Most executions at once.  [default: 1]", show_default=False)] = None,
     cool_down: Annotated[
@@ -136,7 +144,7 @@ def create(
         ),
         do=actions(
             run=run, namespace=namespace, replay=replay, output=output, dataset=dataset, recapture=recapture, webhook=webhook,
-            notify=notify, text=text, do=do,
+            notify=notify, text=text, report=report, do=do,
         ),
         limits={"concurrent": concurrent, "cool_down": cool_down, "chain": chain},
     )  # fmt: skip

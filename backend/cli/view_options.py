@@ -56,7 +56,7 @@ Opened = Annotated[
 Masks = Annotated[
     list[str] | None,
     typer.Option(
-        "--mask", help="Hide kind=, name=, namespace=, tag=, layer= or node=…; != hides all others. Repeatable.", show_default=False
+        "--mask", help="Hide kind=, name=, namespace=, tag=, owner=, layer= or node=…; != hides all others. Repeatable.", show_default=False
     ),
 ]
 Ends = Annotated[bool, typer.Option("--ends", help="Show only the nodes where the lineage begins and ends.")]

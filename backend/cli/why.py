@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,12 +16,15 @@ from headwater.backend.cli.display_names import job_of
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit_json, note, progress
 from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
+from headwater.backend.projection.facets import objects
 from headwater.backend.rerun.culprits.crash import CrashReport
-from headwater.backend.rerun.culprits.failed_runs import FailedRun, find_failed_run
+from headwater.backend.rerun.culprits.failed_runs import FailedRun, find_failed_run, find_set_aside
 from headwater.backend.rerun.culprits.origins import find_origins
 from headwater.backend.rerun.culprits.search import explain_failure
 from headwater.backend.workspace import Workspace
 from headwater.errors import UnsupportedError
+from headwater.graph.ledger import FAILED, set_aside_text
+from headwater.graph.model import Node
 from headwater.graph.trace import TracedRecord
 
 app = typer.Typer(add_completion=False)
@@ -42,6 +45,8 @@ def why(
     The registered program runs again on parts of its input, until the smallest part that still fails is found. Each run writes into
     a shadow folder, which is then deleted. The data that the program made is never touched.
 
+    For a run that set failing records aside (`spark.headwater.skipFailing`), the command lists these records, and runs nothing.
+
     For example:
 
       headwater why
@@ -56,6 +61,13 @@ def why(
 async def _why(name: str | None, seconds: float, search: bool, format: Format, home: Path | None) -> None:
     async with await Workspace.open(load_settings(home=home)) as workspace:
         await workspace.take_in()
+        set_aside = None if name is None else await find_set_aside(workspace.graph, DEFAULT_TENANT, name)
+        if set_aside is not None:
+            run, facet = set_aside
+            if run.properties.get("state") not in FAILED or not search:
+                emit_json({"run": run.id, "setAside": facet}) if format is Format.JSON else _print_set_aside(run, facet)
+                return
+            _print_set_aside(run, facet)
         failed = await find_failed_run(workspace.graph, DEFAULT_TENANT, workspace.registry, name)
         began = time.monotonic()
         report: CrashReport | None = None
@@ -115,6 +127,31 @@ def _print(failed: FailedRun, report: CrashReport | None, origins: Sequence[Trac
         print_verdict(report.records, report.trials, seconds, is_minimal=report.is_minimal, does="the program fails in the same way")
     for text in report.notes:
         note(text, label="note")
+
+
+def _print_set_aside(run: Node, facet: Mapping[str, Any]) -> None:
+    """Print the records that a run set aside, by reference. Any producer may have stated the facet."""
+    line(f"{run.name or run.id}: {set_aside_text(facet) or 'nothing was set aside'}  ({run.id})")
+    records = objects(facet.get("records"))
+    for record in records:
+        places = [_place(place) for place in objects(record.get("places"))]
+        where = " and ".join(places) or f"a row of stage {record.get('stage')}, partition {record.get('partition')}; no capture names it"
+        line(f"  {where}")
+        at = [str(record[member]) for member in ("function", "step") if record.get(member)]
+        line(f"    {record.get('error')}" + (f" in {', '.join(at)}" if at else ""))
+    count = facet.get("count")
+    if isinstance(count, int) and count > len(records):
+        line(f"  … and {count - len(records):,} more, which are not listed")
+
+
+def _place(place: Mapping[str, Any]) -> str:
+    if "row" in place:
+        return f"{str(place.get('file')).removeprefix('file:')} row {place['row']}"
+    if "file" in place:
+        file = str(place["file"]).removeprefix("file:")
+        return f"{file} record {place.get('record')} of the part that begins at byte {place.get('start')}"
+    record = place.get("record", place.get("reference"))
+    return f"{place.get('of', 'an input')} record {record}" + (f" of partition {place['split']}" if "split" in place else "")
 
 
 def _message(failed: FailedRun) -> str:

@@ -76,6 +76,14 @@ class Home:
         return self.path / "replays"
 
     @property
+    def reports(self) -> Path:
+        return self.path / "reports"
+
+    @property
+    def erasures(self) -> Path:
+        return self.path / "erasures"
+
+    @property
     def workflows(self) -> Path:
         return self.path / "workflows"
 

@@ -6,16 +6,20 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from enum import Enum
 from typing import Any
 
 from headwater.backend.home.quick_settings import HomeSettings
 from headwater.backend.policies.store import FiledDeviation, FiledState, PolicyStore, PolicyVersion, filed_id, open_policy_store
-from headwater.backend.yaml_reader import parse_document
-from headwater.errors import HeadwaterError, InvalidInputError, NotFoundError
+from headwater.errors import HeadwaterError, InvalidInputError, InvalidQueryError, NotFoundError, UnsupportedError
+from headwater.graph.model import NodeKind, kind_of
 from headwater.graph.model.stated_texts import find_fault
 from headwater.graph.policies import (
+    Deviation,
+    FlowGraph,
     Policy,
     Report,
     TagFlow,
@@ -27,9 +31,12 @@ from headwater.graph.policies import (
     parse_tag_rules,
     read_flow_graph,
 )
-from headwater.graph.policies.flow_graph import read_flows_around
-from headwater.graph.stores import GraphStore
+from headwater.graph.policies.arrivals import Arrivals
+from headwater.graph.policies.flow_graph import FlowGraphBuilder, read_all_flows, read_flows_around
+from headwater.graph.retention import RetentionAnswer, list_expiring, read_flows_of_terms
+from headwater.graph.stores import Direction, GraphStore
 from headwater.graph.views.patterns import expression_of
+from headwater.graph.yaml_reader import parse_document
 
 GUIDE = "docs/guide/policies.md"
 TAG_GUIDE = "docs/guide/tags.md"
@@ -40,14 +47,37 @@ _DAY = 86_400.0
 _WILD = "*?["
 _REMEMBERED = 100_000
 _MOST_SECONDS = 120.0  # for one check that a caller asks for
+_MOST_STATES = 50  # of the past, for one check; consecutive ones are checked as one if there are more
 _log = logging.getLogger("headwater.policies")
-
 _JobState = tuple[bytes, tuple[tuple[str, int], ...]]  # a digest of the flows next to a job, and the versions of the policies
 
 
 def has_policies(settings: HomeSettings) -> bool:
     """Whether policies may exist. A home without policies has no file."""
     return settings.ingest_log is not None or settings.folder.policies.exists()
+
+
+class Rest(Enum):
+    """The checks that a check of some jobs leaves to do: none, the present flows of the whole graph, or also those of the past."""
+
+    NOTHING = 0
+    PRESENT = 1
+    ALL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """Log entries to check, by their offsets. `read_arrivals` returns what is known of all entries up to the present of the graph."""
+
+    offsets: Sequence[int]
+    read_arrivals: Callable[[], Awaitable[Arrivals]]
+
+    async def states(self, flows: FlowGraphBuilder) -> tuple[Arrivals, Sequence[Sequence[int]]]:
+        """Return the past states of flows to check, each as the entries after which it was there."""
+        arrivals = await self.read_arrivals()
+        former = await asyncio.to_thread(flows.former_states, arrivals, self.offsets)
+        size = -(-len(former) // _MOST_STATES)
+        return arrivals, [former[start : start + size] for start in range(0, len(former), size or 1)]
 
 
 class Policies:
@@ -181,60 +211,119 @@ class Policies:
         async with self._turn:
             return await asyncio.to_thread(carry_tags, await read_flow_graph(self._graph, tenant), parsed)
 
-    async def check_all(self, tenant: str) -> list[FiledDeviation]:
-        """Check the whole graph against all applied policies, file the deviations, and return those that are newly open."""
+    async def expiring(self, tenant: str, dataset: str | None, within: timedelta) -> RetentionAnswer:
+        """Return the data that is kept longer than a term allows, or will be within some time: of one dataset, or of all.
+
+        Raises:
+            NotFoundError: there is no such dataset.
+            InvalidQueryError: the id is no dataset's.
+            UnsupportedError: the data comes from too many datasets or blocks.
+        """
+        policies = [self._parse(version.text) for version in await self.current(tenant)]
+        async with self._turn:
+            if dataset is None:
+                flows = await read_flows_of_terms(self._graph, tenant, policies)
+            else:
+                if kind_of(dataset) is not NodeKind.DATASET:
+                    raise InvalidQueryError(f"{dataset!r} is not a dataset.", field="dataset", hint="Terms count for datasets.")
+                if not await self._graph.get(tenant, [dataset]):
+                    raise NotFoundError(f"There is no dataset {dataset!r}.", hint="`search` finds datasets by a part of their names.")
+                builder, is_whole = await read_flows_around(self._graph, tenant, [dataset], direction=Direction.UPSTREAM, with_past=True)
+                if not is_whole:
+                    raise UnsupportedError("Too many datasets are upstream.", hint="Ask for the list of all datasets.")
+                flows = await asyncio.to_thread(builder.build)
+            return await list_expiring(self._graph, tenant, policies, flows, now=datetime.now(UTC), within=within, dataset=dataset)
+
+    async def check_all(self, tenant: str, unchecked: Unchecked | None = None) -> list[FiledDeviation]:
+        """Check the whole graph against all applied policies, file the deviations, and return those that are newly open.
+
+        With `unchecked`, flows that counted after one of these entries are checked, too.
+        """
         applied = await self.current(tenant)
         if not applied:
             return []
-        flows = await read_flow_graph(self._graph, tenant)
+        flows = await read_all_flows(self._graph, tenant)
         new: list[FiledDeviation] = []
-        for version in applied:
-            try:
-                report = await asyncio.to_thread(check_policy, self._parse(version.text), flows, now=_now())
-            except HeadwaterError as error:  # the other policies still count
-                _log.warning("the policy %s cannot be checked: %s", version.name, error)
-                continue
+        present = await asyncio.to_thread(flows.build)
+        for version, report, filed in await self._check(tenant, applied, flows, present, unchecked):
+            new += filed
             new += await asyncio.to_thread(self.store.file, tenant, version, report.deviations, replaces=not report.cut)
         return new
 
-    async def check_jobs(self, tenant: str, jobs: Sequence[str]) -> tuple[list[FiledDeviation], bool]:
-        """Check the flows around some jobs. Returns the newly open deviations, and whether that says everything about these jobs.
+    async def check_jobs(self, tenant: str, jobs: Sequence[str], unchecked: Unchecked | None = None) -> tuple[list[FiledDeviation], Rest]:
+        """Check the flows around some jobs. Returns the newly open deviations, and what is still to check.
 
-        It does not if the flows are too many, or if a filed deviation over one of the jobs was not found again.
+        That is the whole graph if the flows are too many, or if a filed deviation over one of the jobs was not found again.
         """
         applied = await self.current(tenant)
-        states = {job: await self._state_of(tenant, job, applied) for job in jobs} if applied else {}
+        states = {job: await self._state_of(tenant, job, applied, unchecked) for job in jobs} if applied else {}
         changed = [job for job, state in states.items() if state is None or self._checked.get((tenant, job)) != state]
         if not changed:
-            return [], True
+            return [], Rest.NOTHING
         flows, is_whole = await read_flows_around(self._graph, tenant, changed)
+        if not is_whole:
+            return [], Rest.ALL
         new: list[FiledDeviation] = []
-        for version in applied:
-            try:
-                report = await asyncio.to_thread(check_policy, self._parse(version.text), flows, now=_now())
-            except HeadwaterError as error:
-                _log.warning("the policy %s cannot be checked: %s", version.name, error)
-                continue
+        around = await asyncio.to_thread(flows.build)
+        for version, report, filed in await self._check(tenant, applied, flows, around, unchecked):
             found = {filed_id(version.name, deviation) for deviation in report.deviations}
             over = await asyncio.to_thread(self.store.open_about, tenant, version.name, changed)
-            lacks = await asyncio.to_thread(self.store.open_about, tenant, version.name, flows.readers.keys() | flows.written.keys())
-            is_whole = is_whole and not report.cut and over <= found
-            new += await asyncio.to_thread(self.store.file, tenant, version, report.deviations, fixed=lacks - found)
+            lacks = await asyncio.to_thread(self.store.open_about, tenant, version.name, around.readers.keys() | around.written.keys())
+            is_whole = is_whole and not report.cut and over - {each.id for each in filed} <= found
+            fixed = (lacks | {each.id for each in filed}) - found
+            new += [*filed, *await asyncio.to_thread(self.store.file, tenant, version, report.deviations, fixed=fixed)]
         if len(self._checked) + len(changed) > _REMEMBERED:
             self._checked.clear()
         self._checked.update({(tenant, job): state for job in changed if (state := states[job]) is not None})
-        return new, is_whole
+        return new, Rest.NOTHING if is_whole else Rest.PRESENT
 
-    async def _state_of(self, tenant: str, job: str, applied: Sequence[PolicyVersion]) -> _JobState | None:
+    async def _check(
+        self, tenant: str, applied: Sequence[PolicyVersion], flows: FlowGraphBuilder, present: FlowGraph, unchecked: Unchecked | None
+    ) -> list[tuple[PolicyVersion, Report, list[FiledDeviation]]]:
+        """Check flows against policies. File what only flows of the past deviate from, and return what is newly open of that."""
+        arrivals, states = await unchecked.states(flows) if unchecked else (Arrivals(), ())
+        reports = await self._reports(applied, present)
+        former: dict[str, dict[str, Deviation]] = {name: {} for name in reports}
+        for state in states:
+            past = await asyncio.to_thread(flows.build, arrivals, state)
+            found = await self._reports([version for version in applied if version.name in reports], past)
+            for name in reports.keys() - found.keys():
+                del reports[name]
+            for name, report in found.items():
+                known = {deviation.id for deviation in reports[name].deviations}
+                former[name] |= {each.id: _explain(each, flows) for each in report.deviations if each.source and each.id not in known}
+        checked = []
+        for version in applied:
+            if (present_report := reports.get(version.name)) is not None:
+                gone = list(former[version.name].values())
+                filed = await asyncio.to_thread(self.store.file, tenant, version, gone) if gone else []
+                checked.append((version, present_report, filed))
+        return checked
+
+    async def _reports(self, applied: Sequence[PolicyVersion], flows: FlowGraph) -> dict[str, Report]:
+        """Return the report of each policy on flows, by name. A policy that cannot be checked has none, and the others still count."""
+        found: dict[str, Report] = {}
+        for version in applied:
+            try:
+                found[version.name] = await asyncio.to_thread(check_policy, self._parse(version.text), flows, now=_now())
+            except HeadwaterError as error:
+                _log.warning("the policy %s cannot be checked: %s", version.name, error)
+        return found
+
+    async def _state_of(self, tenant: str, job: str, applied: Sequence[PolicyVersion], unchecked: Unchecked | None) -> _JobState | None:
         """Return the state of the flows and descriptions next to a job. Most runs repeat what earlier runs stated, and change nothing.
 
-        None: facts were missing there that may be stated now, or data was old that may be fresh now, so the job must be checked.
+        None: the job must be checked. Facts were missing there that may be stated now, data was old that may be fresh now, or a flow
+        that counted for a time does not count any more.
         """
-        around, _ = await read_flows_around(self._graph, tenant, [job], depth=1)
+        flows, _ = await read_flows_around(self._graph, tenant, [job], depth=1)
+        around = flows.build()
         datasets = around.readers.keys() | around.written.keys()
         for version in applied:
             if await asyncio.to_thread(self.store.open_about, tenant, version.name, datasets):
                 return None
+        if unchecked and (await unchecked.states(flows))[1]:
+            return None
         return around.digest(), tuple((version.name, version.version) for version in applied)
 
     def _parse(self, text: str) -> Policy:
@@ -250,7 +339,7 @@ class CallersPolicies:
     def __init__(self, policies: Policies, caller: str) -> None:
         self._policies, self._caller = policies, caller
         self.check, self.infer, self.current, self.deviations = policies.check, policies.infer, policies.current, policies.deviations
-        self.name_of, self.carried_tags = policies.name_of, policies.carried_tags
+        self.name_of, self.carried_tags, self.expiring = policies.name_of, policies.carried_tags, policies.expiring
 
     async def apply(self, tenant: str, text: str, *, allows_unknown: bool = False) -> tuple[PolicyVersion, Report]:
         return await self._policies.apply(tenant, text, self._caller, allows_unknown=allows_unknown)
@@ -260,6 +349,13 @@ class CallersPolicies:
 
     async def accept(self, tenant: str, identifier: str, *, reason: str, days: float) -> FiledDeviation:
         return await self._policies.accept(tenant, identifier, reason=reason, by=self._caller, days=days)
+
+
+def _explain(deviation: Deviation, flows: FlowGraphBuilder) -> Deviation:
+    """Return a deviation of the past with the runs that began and ended it in its message."""
+    runs = flows.ended_flow(deviation.path)
+    ended = f"Run {runs[0]} did this, and run {runs[1]} gave it up." if runs and all(runs) else "A later run gave this up."
+    return replace(deviation, message=f"{deviation.message} {ended}")
 
 
 def _now() -> str:

@@ -39,20 +39,26 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
         InvalidEventError: the dataset has no namespace or name.
     """
     namespace, name = name_of(dataset, path)
-    # Most reads have the same statements for every job.
-    by = job if written or _names_its_job(dataset) else None
+    # Most reads have the same statements for every job. The sources of a column that the job reads are not its work.
+    by = job if written or _ACCESS in mapping(dataset.get("inputFacets")) else None
     meant = _meant_in(dataset, statement.meant) if statement.meant else _NONE
-    size = sum(len(part) for pair in meant.items() for names in pair for part in names)
+    facets, readings = mapping(dataset.get("facets")), mapping(dataset.get("inputFacets"))
+    # The other facets about a read often differ between the start and the end of a run.
+    read = {facet: readings[facet] for facet in (*_QUALITY, _ACCESS) if facet in readings}
     made = _DATASETS.get(
         (by, written, tuple(meant.items())),
-        marshal.dumps(dataset, 2),
-        lambda: _dataset(namespace, name, dataset, by, meant, written=written),
-        size=size,
+        marshal.dumps([dataset["namespace"], dataset["name"], facets, read], 2),
+        lambda: _dataset(namespace, name, facets, read, by, meant, is_part=not is_whole(dataset), written=written),
+        size=_size(meant),
     )
     statement.state(made[1])
     if made[2]:
         statement.unnamed[name] = made[2]
     return node_id(NodeKind.DATASET, namespace, name)
+
+
+def _size(meant: Mapping[tuple[str, str], tuple[str, str]]) -> int:
+    return sum(len(part) for pair in meant.items() for names in pair for part in names)
 
 
 def _meant_in(dataset: Mapping[str, Any], meant: Mapping[tuple[str, str], tuple[str, str]]) -> Mapping[tuple[str, str], tuple[str, str]]:
@@ -73,41 +79,60 @@ def _unnamed(facets: Mapping[str, Any]) -> int:
     return len(unnamed) + len([source for source in _sources(facets) if not source.get("field")]) + ("" in fields)
 
 
-def _names_its_job(dataset: Mapping[str, Any]) -> bool:
-    return "columnLineage" in mapping(dataset.get("facets")) or _ACCESS in mapping(dataset.get("inputFacets"))
-
-
 def _dataset(
     namespace: str,
     name: str,
-    dataset: Mapping[str, Any],
+    facets: Mapping[str, Any],
+    readings: Mapping[str, Any],
     job: str | None,
     meant: Mapping[tuple[str, str], tuple[str, str]],
     *,
+    is_part: bool,
     written: bool,
 ) -> Stated:
     statement = Statement(Stamp("", ""))
-    statement.meant = meant
-    facets = mapping(dataset.get("facets"))
-    is_part = not is_whole(dataset)
-    readings = mapping(dataset.get("inputFacets"))
     if is_part:
         stated = facet_properties({key: facet for key, facet in facets.items() if key not in _OF_PART})
         properties = {key: facet for key, facet in stated.items() if facet is not None}
     else:
         properties = facet_properties(facets) | facet_properties({facet: readings[facet] for facet in _QUALITY if facet in readings})
-    columns = _state_columns(statement, namespace, name, mapping(facets.get("schema")), is_part=is_part)
-    lineage = mapping(facets.get("columnLineage"))
-    _state_derivations(statement, namespace, name, lineage, columns, job, written=written)
-    if job is not None:
-        written_columns = dict.fromkeys([*columns, *filter(None, mapping(lineage.get("fields")))]) if written else ()
-        for column in written_columns:
-            statement.link(job, statement.column(namespace, name, column), EdgeKind.ACCESSES)
-        _state_accesses(statement, namespace, name, mapping(readings.get(_ACCESS)), job)
+    schema, lineage, access = mapping(facets.get("schema")), mapping(facets.get("columnLineage")), mapping(readings.get(_ACCESS))
+    columns, part, _ = _FLOWS.get(
+        (namespace, name, job, is_part, written, tuple(meant.items())),
+        marshal.dumps([schema, lineage, access], 2),
+        lambda: _flows(namespace, name, schema, lineage, access, job, meant, is_part=is_part, written=written),
+        size=_size(meant),
+    )
+    statement.state(part)
     ranks = dict.fromkeys(properties, _RANK_OF_PART) if is_part else None
     identifier = statement.describe(statement.dataset(namespace, name), properties, ranks=ranks)
     state_facets(statement, identifier, facets, is_part=is_part)
     return columns, statement.part(), _unnamed(facets)
+
+
+def _flows(
+    namespace: str,
+    name: str,
+    schema: Mapping[str, Any],
+    lineage: Mapping[str, Any],
+    access: Mapping[str, Any],
+    job: str | None,
+    meant: Mapping[tuple[str, str], tuple[str, str]],
+    *,
+    is_part: bool,
+    written: bool,
+) -> Stated:
+    """State the columns, their sources, and the job's accesses. Other facets of the dataset change more often."""
+    statement = Statement(Stamp("", ""))
+    statement.meant = meant
+    columns = _state_columns(statement, namespace, name, schema, is_part=is_part)
+    _state_derivations(statement, namespace, name, lineage, columns, job if written else None)
+    if job is not None:
+        written_columns = dict.fromkeys([*columns, *filter(None, mapping(lineage.get("fields")))]) if written else ()
+        for column in written_columns:
+            statement.link(job, statement.column(namespace, name, column), EdgeKind.ACCESSES)
+        _state_accesses(statement, namespace, name, access, job)
+    return columns, statement.part(), 0
 
 
 def quality_of_part(dataset: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -148,6 +173,7 @@ class _Remembered(Generic[K]):
 
 
 _DATASETS: _Remembered[tuple[str | None, bool, Any]] = _Remembered()
+_FLOWS: _Remembered[tuple[str, str, str | None, bool, bool, Any]] = _Remembered()
 _SCHEMAS: _Remembered[tuple[str, str, bool]] = _Remembered()
 
 
@@ -168,12 +194,12 @@ def _columns(namespace: str, name: str, fields: Sequence[Mapping[str, Any]], *, 
 
 
 def _state_derivations(
-    statement: Statement, namespace: str, name: str, lineage: Mapping[str, Any], columns: Sequence[str], job: str | None, *, written: bool
+    statement: Statement, namespace: str, name: str, lineage: Mapping[str, Any], columns: Sequence[str], job: str | None
 ) -> None:
-    """State an edge for each input column of an output column.
+    """State an edge for each input column of an output column. `job` is the job that writes the dataset, if it is known.
 
-    A field that affects the whole dataset (a filter, a join condition) has one edge to the dataset if the job writes its columns, and the
-    edge names them (`graph/stores/derivations.py`). Otherwise it has an edge to every column.
+    A field that affects the whole dataset (a filter, a join condition) has one edge to the dataset if the job is known, and the
+    edge names its columns (`graph/stores/derivations.py`). Otherwise it has an edge to every column.
     """
     fields = {column: field for column, field in mapping(lineage.get("fields")).items() if column}
     derivations = _Derivations(statement, job)
@@ -181,7 +207,7 @@ def _state_derivations(
         for source in _by_column(objects(mapping(field).get("inputFields"))):
             derivations.state(source, [statement.column(namespace, name, column)], _transformations(source, mapping(field)))
     whole = _by_column(objects(lineage.get("dataset")))
-    if whole and written and job is not None:
+    if whole and job is not None:
         everywhere = [statement.dataset(namespace, name)]
     else:
         everywhere = [statement.column(namespace, name, column) for column in dict.fromkeys([*fields, *columns])] if whole else []

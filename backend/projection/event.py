@@ -108,14 +108,19 @@ def _state_replay(statement: Statement, replay: Mapping[str, Any], job: str, run
         statement.link(dataset, job, EdgeKind.READS)
     for dataset in _datasets(replay.get("alsoWrites")):
         statement.link(job, dataset, EdgeKind.WRITES)
-    for original in replay.get("replaces") or ():
-        if text(original):
-            statement.link(node_id(NodeKind.RUN, run_key(original)), run, EdgeKind.REPLAYS)
+    for original in replaced_runs(replay):
+        statement.link(node_id(NodeKind.RUN, original), run, EdgeKind.REPLAYS)
     ranks = {}
     for dataset in _datasets(replay.get("through")):
         if f"input:{dataset}" not in properties:
             properties[f"input:{dataset}"], ranks[f"input:{dataset}"] = {}, 0
     return ranks
+
+
+def replaced_runs(replay: Mapping[str, Any]) -> list[str]:
+    """Return the names of the nodes of the runs that a committed replay replaces."""
+    stated = replay.get("replaces")
+    return [run_key(original) for original in stated if text(original)] if isinstance(stated, list) else []
 
 
 def _datasets(stated: Any) -> list[str]:

@@ -25,7 +25,7 @@ from headwater.backend.process.child_process import Part, Reply, limit_memory
 from headwater.backend.process.messages import packed, read
 from headwater.backend.process.pandas_guard import without_pandas
 from headwater.backend.questions.masked_answers import MaskedQuestions
-from headwater.backend.questions.messages import JOB, Ask, Cancel, ExportRequest, JobRequest, MaskRequest
+from headwater.backend.questions.messages import JOB, Ask, Cancel, Direct, ExportRequest, JobRequest, MaskRequest
 from headwater.backend.traces.large_traces import TracesBySize, refusing_large
 from headwater.backend.workspace import association_store, graph_store
 from headwater.errors import HeadwaterError
@@ -33,10 +33,14 @@ from headwater.graph.prov.model import Kind, Statement
 from headwater.graph.records import AssociationStore, Wanted
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
+from headwater.graph.trace.explain import ExplainAnswer, ExplainRequest
+from headwater.graph.trace.instances import InstanceAnswer, InstanceRequest
 from headwater.graph.trace.questions import DirectQuestions, Questions, RowsRequest
+from headwater.graph.trace.rank import RankAnswer, RankRequest
 from headwater.graph.trace.tracer import Tracer, get_tracer
 from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 
+DirectAnswer = TraceAnswer | RowPage | VersionDiff | ExplainAnswer | InstanceAnswer | RankAnswer
 _REPEAT_SECONDS = 0.02  # interval of interrupts for an abandoned query, which may be between two statements
 _log = logging.getLogger("headwater.questions")
 
@@ -104,7 +108,7 @@ class Answerer:
             if ask.masks:
                 is_of_job = isinstance(ask.request, JobRequest)
                 questions = MaskedQuestions(questions, self._graph, records, ask.masks, keeps_origins=is_of_job)
-            answer: TraceAnswer | RowPage | VersionDiff | int | None = None
+            answer: DirectAnswer | int | None = None
             if ask.number == self._cancelled:
                 pass  # the query was abandoned
             elif isinstance(ask.request, ExportRequest):
@@ -179,13 +183,17 @@ class Answerer:
         self._replies.flush()
 
 
-async def _answer_of(
-    questions: Questions, tenant: str, request: TraceRequest | RowsRequest | DiffRequest | JobRequest
-) -> TraceAnswer | RowPage | VersionDiff:
+async def _answer_of(questions: Questions, tenant: str, request: TraceRequest | Direct | JobRequest) -> DirectAnswer:
     if isinstance(request, RowsRequest):
         return await questions.rows(tenant, request)
     if isinstance(request, DiffRequest):
         return await questions.diff(tenant, request)
+    if isinstance(request, ExplainRequest):
+        return await questions.explain(tenant, request)
+    if isinstance(request, InstanceRequest):
+        return await questions.instances(tenant, request)
+    if isinstance(request, RankRequest):
+        return await questions.rank(tenant, request)
     return await questions.trace(tenant, request.trace if isinstance(request, JobRequest) else request)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from headwater.backend.access.masks import Mask
@@ -22,9 +23,12 @@ from headwater.graph.model import Node, NodeKind
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace.answer import Origin, RowPage, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace.explain import ExplainAnswer, ExplainRequest, explain
 from headwater.graph.trace.hops import remove_reasons
+from headwater.graph.trace.instances import InstanceAnswer, InstanceRequest
 from headwater.graph.trace.predicate import check_predicate, list_column_names
 from headwater.graph.trace.questions import Questions, RowsRequest
+from headwater.graph.trace.rank import RankAnswer, RankRequest
 from headwater.graph.trace.tracer import get_tracer
 from headwater.graph.trace.value_sources import find_predicate_scope
 from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
@@ -137,6 +141,35 @@ class MaskedQuestions:
         notes = [f"Masked columns are not compared: {', '.join(sorted(hidden))}."] if hidden else []
         shown = [note for note in answer.notes if not any(name.lower() in note.lower() for name in hidden)]
         return replace(answer, notes=[*notes, *shown], origins=answer.origins if request.origins else ())
+
+    async def explain(self, tenant: str, request: ExplainRequest) -> ExplainAnswer:
+        """Explain wrong rows by masked traces, so that no condition is about a masked column.
+
+        Raises:
+            InvalidQueryError: a predicate needs a masked column.
+        """
+        return await explain(partial(self.trace, tenant), request, hidden=SHOWN)
+
+    async def instances(self, tenant: str, request: InstanceRequest) -> InstanceAnswer:
+        """Compare the lineage of rows (see `Questions`). The answer has no values.
+
+        Raises:
+            InvalidQueryError: a predicate needs a masked column.
+        """
+        asked = [TraceRequest(dataset=request.dataset, where=where) for where in (request.bad, request.good) if where is not None]
+        for one in asked:
+            await self.permitted(tenant, one)
+        answer = await self._questions.instances(tenant, request)
+        for one in asked:  # the files may have changed
+            await self.permitted(tenant, one)
+        return answer
+
+    async def rank(self, tenant: str, request: RankRequest) -> RankAnswer:
+        """Refuse the query. The value without a record shows what the record adds, by expressions over columns of any dataset."""
+        del tenant, request
+        raise _refused(
+            "Columns are masked, and a ranking could show their values.", field="column", hint="It needs the scope `unmasked`, too."
+        )
 
     async def _hidden_in_diff(self, tenant: str, answer: VersionDiff) -> set[str]:
         return await self._hidden(tenant, answer.dataset, [name for name, _ in answer.columns], answer.origins)

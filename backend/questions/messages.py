@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from headwater.backend.access.masks import Mask
 from headwater.graph.prov import ProvFormat
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
+from headwater.graph.trace.explain import ExplainRequest
+from headwater.graph.trace.instances import InstanceRequest
 from headwater.graph.trace.questions import RowsRequest
+from headwater.graph.trace.rank import RankRequest
 from headwater.graph.trace.version_diff.answer import DiffRequest
 
 JOB = "--job"  # command-line argument of a process for one job
@@ -37,7 +40,8 @@ class MaskRequest:
     answer: TraceAnswer
 
 
-Single = TraceRequest | RowsRequest | DiffRequest | MaskRequest  # queries whose answer is one message
+Direct = RowsRequest | DiffRequest | ExplainRequest | InstanceRequest | RankRequest
+Single = TraceRequest | Direct | MaskRequest  # queries whose answer is one message
 QuestionRequest = Single | ExportRequest | JobRequest
 
 

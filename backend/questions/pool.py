@@ -26,7 +26,10 @@ from headwater.backend.questions.process import QuestionProcess
 from headwater.backend.worker import WantsTables
 from headwater.graph.prov import ProvFormat
 from headwater.graph.trace.answer import RowPage, TraceAnswer, TraceRequest
+from headwater.graph.trace.explain import ExplainAnswer, ExplainRequest
+from headwater.graph.trace.instances import InstanceAnswer, InstanceRequest
 from headwater.graph.trace.questions import RowsRequest
+from headwater.graph.trace.rank import RankAnswer, RankRequest
 from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 
 _WAITING = 32  # limit of waiting queries of one caller
@@ -187,6 +190,15 @@ class CallersQuestions:
 
     async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
         return cast("VersionDiff", await self._pool.ask(self._caller, tenant, request, self._masks))
+
+    async def explain(self, tenant: str, request: ExplainRequest) -> ExplainAnswer:
+        return cast("ExplainAnswer", await self._pool.ask(self._caller, tenant, request, self._masks))
+
+    async def instances(self, tenant: str, request: InstanceRequest) -> InstanceAnswer:
+        return cast("InstanceAnswer", await self._pool.ask(self._caller, tenant, request, self._masks))
+
+    async def rank(self, tenant: str, request: RankRequest) -> RankAnswer:
+        return cast("RankAnswer", await self._pool.ask(self._caller, tenant, request, self._masks))
 
     async def masked_again(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
         """Mask the answer of a job by the present rules. Raises like `MaskedQuestions.masked_anew`."""

@@ -38,7 +38,8 @@ from headwater.errors import HeadwaterError, NotFoundError, SourceChangedError, 
 from headwater.graph.model.declaration import Aspect
 from headwater.graph.records import AssociationStore, FileBlock
 from headwater.graph.stores.protocol import GraphStore
-from headwater.graph.versions.collection import CollectionPlan, find_holds, plan_collection
+from headwater.graph.versions.collection import CollectionPlan, plan_collection
+from headwater.graph.versions.holds import find_holds
 
 COLLECTED = "collected"  # the tag of a version whose files were dropped
 _TENANT = "default"  # enrolled datasets belong to the home's own tenant

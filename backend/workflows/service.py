@@ -26,9 +26,9 @@ from headwater.backend.workflows.sources import find_new_block
 from headwater.backend.workflows.status import TaskStatus, describe_tasks
 from headwater.backend.workflows.structure import order_tasks, structure_problems
 from headwater.backend.workflows.task_run import TaskRun
-from headwater.backend.yaml_reader import parse_document, read_document
 from headwater.errors import HeadwaterError, NotFoundError, UnavailableError
 from headwater.graph.records import DataRoots
+from headwater.graph.yaml_reader import parse_document, read_document
 from headwater.spark_listener.lineage.parents import new_run_id
 from headwater.spark_listener.registry import Registry
 

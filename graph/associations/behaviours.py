@@ -53,6 +53,13 @@ ASSUMED: Mapping[str, Behaviour] = {
     **dict.fromkeys(("MapInPandas", "MapInArrow", "PythonMapInArrow", "BatchEvalPythonUDTF", "ArrowEvalPythonUDTF"), Behaviour.OPAQUE),
 }
 
+# Operators that pass every row. A manifest does not state it: other operators that pass rows may be limits or samples. An unknown name
+# counts as one of these others.
+_PASS_ALL = frozenset({
+    "Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions", "Coalesce", "SubqueryAlias", "ResolvedHint", "WithCTE",
+    "CTERelationDef", "CTERelationRef", "CollectMetrics", "Write", "WriteFiles",
+})  # fmt: skip
+
 # Join types: what the join does, and which of its inputs may have no row.
 ASSUMED_JOINS: Mapping[str, tuple[Behaviour, tuple[int, ...]]] = {
     **dict.fromkeys(("inner", "cross"), (Behaviour.JOIN, ())),
@@ -74,6 +81,11 @@ INPUTS: Mapping[Behaviour, tuple[int, int | None]] = {
     **dict.fromkeys((Behaviour.MATCH, Behaviour.ABSENCE), (2, 2)),
     Behaviour.OPAQUE: (0, None),
 }
+
+
+def passes_all(name: str) -> bool:
+    """Return whether an operator that passes rows passes every row of its input."""
+    return name in _PASS_ALL
 
 
 def assumed(name: str, how: str | None) -> tuple[Behaviour | None, tuple[int, ...]]:

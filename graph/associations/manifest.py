@@ -45,6 +45,7 @@ class Manifest(Wire):
 
     `recaptured`: a second run of the program of `run` made the capture. `collected`: the program had read results of earlier queries, and
     may have used values of them in this query. `collected_from`: the datasets of those results, as far as they are listed.
+    `set_aside`: numbers of records at which a function failed, and which the run left out.
     """
 
     format: int
@@ -66,6 +67,7 @@ class Manifest(Wire):
     recaptured: SecondRun | None = None
     collected: bool | None = None
     collected_from: tuple[DatasetName, ...] | None = key("collectedFrom", default=None)
+    set_aside: Mapping[str, Any] | None = key("setAside", default=None)
 
     @classmethod
     def from_json(cls, value: Any, path: str = "$") -> Self:

@@ -4,6 +4,7 @@ reading            reader, read_files, shapes; compression; lines and marks (lon
 formats            formats/, one module each, and shared modules: base, line_records, multiline, objects, keyed_rows, dialect,
                    csv_names, loaded_records, record_places, local_files
 column names       column_names
+erasures           copies (of files without some records)
 Parquet            footers; excerpts (parts of large columns), pages, parquet_file, thrift
 Avro               avro_blocks
 Delta              delta_log, delta_protocol, deletions, delta_rows

@@ -51,7 +51,10 @@ def parse_id(identifier: str) -> tuple[str, tuple[str, ...]]:
     kind, *parts = identifier.split(":")
     if not kind or not parts:
         raise InvalidQueryError(f"{identifier!r} is not a node id.", hint="An id reads kind:part[:part…], as dataset:file:/data/x.")
-    return kind, tuple(unquote(part) for part in parts)
+    return kind, tuple(_decode(part) if "%" in part else part for part in parts)
+
+
+_decode = lru_cache(_REMEMBERED)(unquote)  # namespaces, which many ids share
 
 
 def run_uuid(text: str) -> str | None:

@@ -83,12 +83,21 @@ class Facts:
         if NAME in properties:
             raise InvalidInputError("A property has no name.", field="properties", hint="Give it one, or leave it out.")
         plain = (0, stamp.time, stamp.key)
+        if not ranks and (not self.precedence or self.precedence.keys().isdisjoint(properties)):
+            self.values.update(properties)
+            self.precedence.update(dict.fromkeys(properties, plain))
+            self._texts = None
+            return
         for name, value in properties.items():
             self.state(name, value, (ranks[name], stamp.time, stamp.key) if name in ranks else plain)
 
     def absorb(self, other: Facts) -> None:
         for name, precedence in other.precedence.items():
             self.state(name, other.values[name], precedence)
+
+    def visible(self) -> dict[str, Any]:
+        """Return the properties that a reader sees."""
+        return {name: value for name, value in self.values.items() if value is not None and name != NAME}
 
     def dump(self) -> tuple[str, str]:
         """Return properties and stamps as the texts that a store keeps. The properties' text is canonical."""
@@ -97,7 +106,7 @@ class Facts:
         return self._texts
 
     def _dumped(self) -> tuple[str, str]:
-        visible = {name: value for name, value in self.values.items() if value is not None and name != NAME}
+        visible = self.visible()
         groups: dict[Precedence, list[str]] = {}
         for name, precedence in self.precedence.items():
             groups.setdefault(precedence, []).append(name)

@@ -19,6 +19,10 @@ class StoredProperties(Mapping[str, Any]):
         self._text = text
         self._read: dict[str, Any] | None = None
 
+    @property
+    def text(self) -> str:
+        return self._text
+
     def _values(self) -> dict[str, Any]:
         if self._read is None:
             self._read = json.loads(self._text)

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, bare_name, node_id, parse_id
 from headwater.graph.model.descriptions import descriptions_of
+from headwater.graph.policies.arrivals import NO_ARRIVALS, Arrivals, Derivation
 from headwater.graph.policies.selector import dataset_of, described_of
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.stores.write_times import UNDONE_AT, WRITTEN_AT, with_ends
 from headwater.graph.views.fields import Way, operations_of
 from headwater.graph.views.protection import names_above
-from headwater.graph.views.times import Flow, Side, is_current, latest_statements, run_of, time_of
+from headwater.graph.views.times import Flow, run_of, time_of
 
-_NOW = "~"  # later than every time of a statement
 _NODES = {f"{kind}": kind for kind in (NodeKind.DATASET, NodeKind.JOB, NodeKind.COLUMN)}
 _CONTAINERS = {NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.DATA, NodeKind.ACTOR}
 _RUN, _VERSION = f"{NodeKind.RUN}:", f"{NodeKind.VERSION}:"
@@ -125,6 +127,11 @@ class FlowGraph:
 
 async def read_flow_graph(graph: GraphStore, tenant: str, *, with_past: bool = False) -> FlowGraph:
     """Read the flows of a whole graph, in one pass. `with_past` includes flows that their job has given up."""
+    return (await read_all_flows(graph, tenant, with_past=with_past)).build()
+
+
+async def read_all_flows(graph: GraphStore, tenant: str, *, with_past: bool = False) -> FlowGraphBuilder:
+    """Read the flows of a whole graph, as `read_flow_graph` does."""
     builder = FlowGraphBuilder(with_past=with_past)
     async for portion in graph.dump(tenant):
         for identifier, name, properties, _ in portion.nodes:
@@ -137,15 +144,19 @@ async def read_flow_graph(graph: GraphStore, tenant: str, *, with_past: bool = F
             needs_properties = kind_of_edge is EdgeKind.DERIVES
             known = json.loads(properties or "{}") if needs_properties else {}
             builder.add_edge(Edge(src, dst, kind_of_edge, known, {}, first, last))
-    return builder.build()
+    return builder
 
 
 async def read_flows_around(
-    graph: GraphStore, tenant: str, jobs: Sequence[str], *, depth: int = FAR, limit: int = MOST_NODES
-) -> tuple[FlowGraph, bool]:
-    """Read the flows upstream and downstream of some jobs, and whether that is all of them: at most `limit` datasets and jobs are read."""
-    reached = await graph.reach(tenant, jobs, direction=Direction.BOTH, kinds=[*_FLOWS], depth=depth, limit=limit)
-    builder = FlowGraphBuilder()
+    graph: GraphStore, tenant: str, focus: Sequence[str], *, depth: int = FAR, limit: int = MOST_NODES,
+    direction: Direction = Direction.BOTH, with_past: bool = False,
+) -> tuple[FlowGraphBuilder, bool]:  # fmt: skip
+    """Read the flows upstream and downstream of some jobs or datasets, and whether that is all of them.
+
+    At most `limit` datasets and jobs are read.
+    """
+    reached = await graph.reach(tenant, focus, direction=direction, kinds=[*_FLOWS], depth=depth, limit=limit)
+    builder = FlowGraphBuilder(with_past=with_past)
     ids = [node.id for node in reached.nodes]
     datasets = [identifier for identifier in ids if identifier.startswith(f"{NodeKind.DATASET}:")]
     actors = [identifier for identifier in ids if identifier.startswith(f"{NodeKind.JOB}:")]
@@ -168,7 +179,7 @@ async def read_flows_around(
     for child, above in (await graph.ancestors(tenant, [*datasets, *actors])).items():
         for container in above:
             builder.add_edge(Edge(container.id, child, EdgeKind.CONTAINS))
-    return builder.build(), not reached.truncated
+    return builder, not reached.truncated
 
 
 class FlowGraphBuilder:
@@ -207,9 +218,11 @@ class FlowGraphBuilder:
         elif edge.kind is EdgeKind.DESCRIBES and src == NodeKind.CHECK:
             self._made.checks.setdefault(edge.dst, set()).add(bare_name(edge.src))
 
-    def build(self) -> FlowGraph:
-        made = self._made
-        flows = self._current(self._flows)
+    def build(self, arrivals: Arrivals = NO_ARRIVALS, offsets: Collection[int] = ()) -> FlowGraph:
+        """Return the flows that count now, or the flows that counted after one of the log entries at some `offsets`."""
+        known = self._made
+        made = FlowGraph(nodes=known.nodes, containers=known.containers, checks=known.checks, written=known.written)
+        flows = self._current(self._flows, arrivals, offsets)
         given_up = {(flow.src, flow.dst) for flow in self._flows}.difference((flow.src, flow.dst) for flow in flows)
         for flow in flows:
             since = time_of(flow.first)
@@ -217,8 +230,9 @@ class FlowGraphBuilder:
                 made.readers.setdefault(flow.src, {})[flow.dst] = since
             else:
                 made.outputs.setdefault(flow.src, {})[flow.dst] = since
-        current = {(flow.src, flow.dst): time_of(flow.first) for flow in self._current(self._accesses)}
-        stated, explained = self._latest(self._flows), self._latest(self._accesses)
+        current = {(flow.src, flow.dst): time_of(flow.first) for flow in self._current(self._accesses, arrivals, offsets)}
+        latest = partial(arrivals.latest, offset=max(offsets, default=None), unfinished=self._unfinished)
+        stated, explained = latest(self._flows), latest(self._accesses)
         # Jobs whose last run stated datasets without columns: what it did with columns is not known.
         silent = {job for (job, leaves), last in stated.items() if leaves and run_of(explained.get((job, True), last)) != run_of(last)}
         given_up |= {(flow.src, flow.dst) for flow in self._accesses} - current.keys()
@@ -226,51 +240,88 @@ class FlowGraphBuilder:
             if dst.startswith(f"{NodeKind.JOB}:") and (dataset_of(src), dst) not in given_up:
                 made.users.setdefault(src, {})[dst] = since
                 made.known_users.add((dst, dataset_of(src)))
+        stronger: dict[Derivation, Way] = {}
+        for offset in offsets:
+            for derivation, way in arrivals.stronger_ways(offset).items():
+                stronger[derivation] = min(way, stronger.get(derivation, way))
         for edge in self._derivations:
-            self._derive(edge, given_up, silent)
+            _derive(made, edge, given_up, silent, stronger)
         ends = {end for flow in [*self._flows, *self._accesses] for end in (flow.src, flow.dst)}
         ends.update(end for edge in self._derivations for end in (edge.src, edge.dst))
         for identifier in ends:
             if identifier not in made.nodes:
                 made.nodes[identifier] = Node(identifier, _NODES[identifier.partition(":")[0]], bare_name(identifier))
-        self._list_columns()
+        _list_columns(made)
         return made
 
-    def _list_columns(self) -> None:
-        made = self._made
-        for identifier, node in made.nodes.items():
-            if node.kind is NodeKind.COLUMN:
-                made.columns.setdefault(dataset_of(identifier), []).append(identifier)
-        for columns in made.columns.values():
-            made.related |= _related(columns)
+    def former_states(self, arrivals: Arrivals, offsets: Sequence[int]) -> list[int]:
+        """Return those of some log entries after which flows counted that do not count now: the first entry of each state."""
+        sides: dict[tuple[str, bool, bool], list[Flow]] = {}
+        for flow in [*self._flows, *self._accesses]:
+            sides.setdefault(_side(flow), []).append(flow)
+        changed: list[tuple[list[Flow], set[Flow]]] = []
+        for flows in sides.values():
+            if any(arrivals.of(statement) for flow in flows for statement in (flow.first, flow.last)):
+                now = self._current(flows)
+                if len(now) < len(flows):
+                    changed.append((flows, set(now)))
+        derivations = {(edge.src, edge.dst) for edge in self._derivations}
+        found, before = [], None
+        for offset in offsets:
+            state = [set(self._current(flows, arrivals, (offset,))) for flows, _ in changed]
+            stronger = {key: way for key, way in arrivals.stronger_ways(offset).items() if key[:2] in derivations}
+            has_more = bool(stronger) or any(then - now for then, (_, now) in zip(state, changed, strict=True))
+            if has_more and (state, stronger) != before:
+                found.append(offset)
+            before = state, stronger
+        return found
 
-    def _current(self, flows: list[Flow]) -> list[Flow]:
+    def ended_flow(self, path: Sequence[str]) -> tuple[str, str] | None:
+        """Find a flow of a path that was given up. Returns the run with its last statement, and the run that gave it up."""
+        pairs = {pair for src, dst in pairwise(path) for pair in ((src, dst), (dataset_of(src), dataset_of(dst)))}
+        for flows in (self._flows, self._accesses):
+            latest = NO_ARRIVALS.latest(flows, None, self._unfinished)
+            for flow in set(flows).difference(self._current(flows)):
+                if (flow.src, flow.dst) in pairs:
+                    return run_of(flow.last), run_of(latest.get(flow.side, ""))
+        return None
+
+    def _current(self, flows: list[Flow], arrivals: Arrivals = NO_ARRIVALS, offsets: Collection[int] = ()) -> list[Flow]:
         if self._with_past:
             return flows
-        latest = self._latest(flows)
-        return [flow for flow in flows if not flow.first or is_current(flow, _NOW, latest)]
+        states = [arrivals.current(flows, offset, self._unfinished) for offset in offsets or (None,)]
+        return [flow for flow, *counts in zip(flows, *states, strict=True) if any(counts)]
 
-    def _latest(self, flows: list[Flow]) -> dict[Side, str]:
-        """Return the last statement of a completed run for each side of each job."""
-        completed = [
-            Flow(flow.src, flow.dst, flow.kind, stated, stated)
-            for flow in flows
-            for stated in (flow.first, flow.last)
-            if stated and run_of(stated) not in self._unfinished
-        ]
-        return latest_statements(completed, _NOW)
 
-    def _derive(self, edge: Edge, given_up: set[tuple[str, str]], silent: set[str]) -> None:
-        ways: dict[str | None, Way] = {}
-        for operation in operations_of(edge):
-            way = Way.INDIRECT if operation.type == "INDIRECT" else Way.MASKED if operation.masking else Way.DIRECT
-            ways[operation.job] = min(way, ways.get(operation.job, way))
-        for job, way in ways.items():
-            if job is not None and not given_up.isdisjoint(_accesses(edge, job)):
-                continue
-            self._made.derived.setdefault(edge.src, []).append(Step(job, edge.dst, time_of(edge.first), way))
-            if job is not None and job not in silent:
-                self._made.explained.add((job, dataset_of(edge.dst)))
+def _side(flow: Flow) -> tuple[str, bool, bool]:
+    return (*flow.side, flow.kind is EdgeKind.ACCESSES)
+
+
+def _list_columns(made: FlowGraph) -> None:
+    for identifier, node in made.nodes.items():
+        if node.kind is NodeKind.COLUMN:
+            made.columns.setdefault(dataset_of(identifier), []).append(identifier)
+    for columns in made.columns.values():
+        made.related |= _related(columns)
+
+
+def ways_of(edge: Edge) -> dict[str | None, Way]:
+    """Return the strongest way of a derivation by the job that states it."""
+    ways: dict[str | None, Way] = {}
+    for operation in operations_of(edge):
+        way = Way.INDIRECT if operation.type == "INDIRECT" else Way.MASKED if operation.masking else Way.DIRECT
+        ways[operation.job] = min(way, ways.get(operation.job, way))
+    return ways
+
+
+def _derive(made: FlowGraph, edge: Edge, given_up: set[tuple[str, str]], silent: set[str], stronger: Mapping[Derivation, Way]) -> None:
+    for job, present in ways_of(edge).items():
+        way = min(present, stronger.get((edge.src, edge.dst, job), present)) if job is not None else present
+        if job is not None and not given_up.isdisjoint(_accesses(edge, job)):
+            continue
+        made.derived.setdefault(edge.src, []).append(Step(job, edge.dst, time_of(edge.first), way))
+        if job is not None and job not in silent:
+            made.explained.add((job, dataset_of(edge.dst)))
 
 
 def _related(columns: Sequence[str]) -> dict[str, list[str]]:

@@ -15,7 +15,7 @@ from typing import Any
 from headwater.graph.associations import Behaviour, Manifest, Sink, Source
 from headwater.graph.model import NodeKind, node_id, parse_id
 from headwater.graph.records.batches import batched
-from headwater.graph.records.safe_names import uri_of
+from headwater.graph.records.safe_names import FileBlock, uri_of
 from headwater.paths import path_of_dataset
 
 _BATCH = 200  # datasets per statement: two parameters each, far below SQLite's limit
@@ -110,6 +110,16 @@ class KnownDatasets:
             [role, tenant, *_parts(dataset)],
         )
         return [str(row[0]) for row in rows]
+
+    def read_blocks(self, tenant: str, dataset: str, most: int) -> list[FileBlock]:
+        """Return the blocks that captures read as part of a dataset, at most `most`."""
+        rows = self._rows(
+            "SELECT DISTINCT p.uri, t.length, t.modified FROM dataset d CROSS JOIN use u ON u.dataset = d.number AND u.role = 'source' "
+            "CROSS JOIN consumed t ON t.capture = u.capture CROSS JOIN sourced s ON s.path = t.path AND s.length = t.length "
+            "AND s.modified = t.modified AND s.dataset = d.number CROSS JOIN path p ON p.number = t.path "
+            "WHERE d.tenant = ? AND d.namespace = ? AND d.name = ? LIMIT ?", [tenant, *_parts(dataset), most],
+        )  # fmt: skip
+        return [FileBlock(*row) for row in rows]
 
     def beyond(self, tenant: str, datasets: Iterable[str], *, forward: bool) -> dict[str, set[str]]:
         """Return the datasets that feed each dataset, or with `forward` the datasets that it feeds, by node id.

@@ -6,6 +6,7 @@ A tenant comes from a credential; a capture's id and a segment's name come from 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
@@ -24,6 +25,13 @@ class FileBlock(NamedTuple):
     path: str
     length: int
     modified: int
+
+    def __str__(self) -> str:
+        try:
+            instant = datetime.fromtimestamp(self.modified / 1000, UTC).isoformat(sep=" ", timespec="milliseconds")
+        except (OverflowError, ValueError, OSError):  # a capture can state any number
+            instant = f"{self.modified} ms"
+        return f"{self.length} bytes, modified at {instant.replace('+00:00', ' UTC')}"
 
 
 def checked_tenant(tenant: str) -> str:

@@ -163,7 +163,7 @@ def _written(segment: Segment, file: WrittenFile, blocks: dict[str, FileBlock]) 
     block = block_at(file.path, file.length, file.modified)
     if blocks.setdefault(block.path, block) != block:
         raise InvalidCaptureError(
-            f"Segment {segment.name} says that it wrote {block}; another says {blocks[block.path]}.", field=segment.name
+            f"Segment {segment.name} says that it wrote {block.path} with {block}; another says {blocks[block.path]}.", field=segment.name
         )
     return block.path
 

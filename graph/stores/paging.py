@@ -17,6 +17,8 @@ def fold(name: str) -> str:
 
     NUL is removed, because SQLite's trigram index stops there.
     """
+    if name.isascii():
+        return name[:_SEARCHED].lower().replace("\0", "\N{REPLACEMENT CHARACTER}")
     return name.casefold()[:_SEARCHED].encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 

@@ -12,6 +12,8 @@
                                   only datasets are known)
     files that unknown runs wrote rewrites/: former_files and later_files of tables with row numbers; tables (their row numbers)
     files that were moved         moved_files
+    all datasets downstream       reached_datasets (their records, and whether any may be missing)
+    records to erase              chosen_files (files with chosen records, and copies without them)
     committed replays             changed_records (edited records), replayed_ends (records that no dataset has),
                                   replay_alternates (datasets between that were not committed)
     a captured plan               plan
@@ -20,7 +22,10 @@
                                   took); values (of references); lookup (in kept tables, in memory or by DuckDB)
     limits                        estimate (size of a walk)
     two versions compared         version_diff/: answer (question and answer), sides (the data of a version), compare, engine
-    files at another place        rows_elsewhere (whether the output of a trial has a row)
+    wrong rows explained          explain (conditions on the records behind them)
+    the task behind wrong rows    instances/: answer (question and answer), engine
+    inputs of an aggregate        rank/: aggregates (which can be ranked), influence (the value without each input), answer, engine
+    files at another place        rows_elsewhere (a row in the output of a trial?); ranked_rows (by a quality, there or in the dataset)
     on Spark                      on_spark/: walk (the same steps over tables of Spark), connection (their statements), errors
     rows that no run wrote        recompute/: boundary_rows (groups computed again), spec (their SQL), group_keys, relation (joins below),
                                   whole_scan (all records of a scan); group_keeper and large_groups (groups that are kept

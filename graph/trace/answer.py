@@ -46,6 +46,7 @@ class TraceRequest:
     - `selected_values`: read the values of the records in `rows`.
     - `as_of`: an earlier state: an instant (UTC), a run that wrote or read the dataset, a version of the graph, a snapshot.
     - `origins`: add the files that the values come from.
+    - `everywhere`: in a trace downstream, list the records of every dataset on the way, not only the last ones. See `ReachedDataset`.
     """
 
     dataset: str
@@ -60,6 +61,7 @@ class TraceRequest:
     selected_values: bool = True
     as_of: str | None = None
     origins: bool = False
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class TracedRecord:
     """A record in the answer of a trace.
 
     `row` is 0-based in its file (a CSV header is no record); `line` is 1-based, for text formats. Coarser grains have no row.
+    `is_former`: only an earlier version of the dataset has the record. Set in an answer to `everywhere` alone.
     """
 
     dataset: str
@@ -75,13 +78,14 @@ class TracedRecord:
     grain: Grain
     values: Mapping[str, Any] = field(default_factory=dict)
     line: int | None = None
+    is_former: bool = False
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the record as a tuple.
 
         Answers with thousands of records pass between processes. Pickling them as dataclasses takes several times as long.
         """
-        return TracedRecord, (self.dataset, self.file, self.row, self.grain, self.values, self.line)
+        return TracedRecord, (self.dataset, self.file, self.row, self.grain, self.values, self.line, self.is_former)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,25 @@ class Incomplete:
 
 
 @dataclass(frozen=True, slots=True)
+class ReachedDataset:
+    """A dataset downstream of the selected records, and what is known of the records in it that derive from them.
+
+    - `records`: such records that the dataset holds now. `former`: those that only earlier versions of it have.
+    - `complete`: no such record of the dataset is missing in the answer.
+    - `exact`: the dataset holds exactly these records, no fewer and no more. `reasons` say why it may not.
+    - `coarse`: any record of the dataset may derive from them, because a hop is known by datasets only.
+    """
+
+    dataset: str
+    records: int
+    former: int
+    complete: bool
+    exact: bool
+    coarse: bool = False
+    reasons: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FoundAgain:
     """The estimated and the measured time, in milliseconds, to compute records of an operator again that no run wrote."""
 
@@ -177,6 +200,7 @@ class TraceAnswer:
     `selected` are the records that the trace began with. `records` are the records that it found, ordered by dataset, file and row. `total`
     counts them before `limit` cut the list.
 
+    `reached` are all datasets downstream, if the request has `everywhere`: also those without a derived record.
     `notes` are sentences that a reader needs even if the answer is exact. `storage_requests` and `storage_bytes` count requests to remote
     storage and the bytes read from there.
     """
@@ -195,6 +219,7 @@ class TraceAnswer:
     as_of: AsOf | None = None
     origins: Sequence[Origin] = ()
     notes: Sequence[str] = ()
+    reached: Sequence[ReachedDataset] = ()
 
 
 @dataclass(frozen=True, slots=True)

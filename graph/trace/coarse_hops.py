@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from headwater.graph.ledger import FAILED, ledger_of
+from headwater.graph.ledger import FAILED, SKIP_FAILING, ledger_of
 from headwater.graph.model import EdgeKind, NodeKind, node_id, parse_id, run_key
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.trace.answer import Grain, Hop
@@ -63,7 +63,7 @@ async def follow_datasets(
     while queue:
         dataset = queue.pop(0)
         skipped_jobs: Collection[str] = ()
-        if followed_jobs is not None and dataset != target:
+        if followed_jobs is not None and dataset in datasets and dataset != target:
             skipped_jobs = await _keep_traced_jobs(graph, tenant, dataset, await asyncio.to_thread(followed_jobs, dataset))
         job_datasets = [] if dataset == target else await _read_neighbours(graph, tenant, dataset, skipped_jobs, forward=forward)
         if not job_datasets:
@@ -189,5 +189,5 @@ async def _read_reasons(graph: GraphStore, tenant: str, jobs: Collection[str]) -
 
 
 def _read_refusals(run: Mapping[str, Any]) -> list[str]:
-    refused = [problem for problem in ledger_of(run).problems if problem.kind == "refused"]
+    refused = [problem for problem in ledger_of(run).problems if problem.kind == "refused" or problem.operator == SKIP_FAILING]
     return [f"{problem.operator}: {problem.reason}" if problem.operator else problem.reason for problem in refused[:_MOST_REASONS]]

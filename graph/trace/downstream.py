@@ -36,6 +36,7 @@ from headwater.graph.trace.rewrites.later_files import LaterFiles
 from headwater.graph.trace.session import Capture, KnownFile, Session, format_mapping
 from headwater.graph.trace.step.forward import Forward
 from headwater.graph.trace.writers_by_place import number_as_reader, uses_byte_ranges
+from headwater.graph.trace.writers_by_row_number import report_unstated_records
 
 _WITHOUT_END = 2**62
 
@@ -63,7 +64,8 @@ class Downstream:
         self._goal_datasets = goal_datasets  # the datasets that lead to `target`; None: follow all
         self._visited_tables: dict[str, list[str]] = {}
 
-    def run(self, begin: str) -> None:
+    def run(self, begin: str, *, reports_changes: bool = True) -> None:
+        """Follow the records. `reports_changes`: report files of `begin` that changed after a job had read them."""
         queue = deque([begin])
         carried: set[str] = set()  # tables of `Later`, which cover all later files
         first = True
@@ -73,8 +75,9 @@ class Downstream:
             files = [self._session.files[number] for number in self._session.list_files_of([table])]
             is_goal = not first and self._keep_goal_records(table, files, is_carried=table in carried)
             read_by = find_readers(self._session, files, self._goal_datasets)
-            for file in find_unread_files(self._session, [file for file in files if file.number not in read_by]) if first else ():
+            for file in find_unread_files(self._session, [file for file in files if file.number not in read_by]) if reports_changes else ():
                 report_changed_file(self._session, file)
+            reports_changes = False
             first = False
             by_reader: dict[str, set[int]] = {}
             for number, captures in read_by.items():
@@ -142,7 +145,13 @@ class Downstream:
         output, _ = list_datasets(capture)
         if output is None or (self._goal_datasets is not None and output not in self._goal_datasets):
             return None
+        with session.reports_about(output):
+            return self._write_records(capture, table, files)
+
+    def _write_records(self, capture: Capture, table: str, files: set[int]) -> str | None:
+        session = self._session
         report_problems(session, capture)
+        report_unstated_records(session, capture)
         references = {scan.id: refs for scan in list_scans(capture) if (refs := self._find_references(capture, scan, table, files))}
         written_tables = Forward(session, capture, references).run()
         if written_tables is None:

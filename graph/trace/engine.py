@@ -42,6 +42,7 @@ from headwater.graph.trace.hops import Hops, list_failures, list_notes
 from headwater.graph.trace.links import Names, list_datasets
 from headwater.graph.trace.partition_locations import find_files_outside
 from headwater.graph.trace.paths_between import datasets_towards
+from headwater.graph.trace.reached_datasets import describe_reach, find_searched_files, mark_former_records
 from headwater.graph.trace.replay_alternates import find_targets, report_missed_alternates, report_reached_alternates
 from headwater.graph.trace.replayed_ends import drop_discarded_hops, drop_replayed_ends, find_discarded
 from headwater.graph.trace.selection import (
@@ -101,30 +102,43 @@ async def trace(
         UnsupportedError: the records of the dataset cannot be read here.
     """
     started_at = time.perf_counter()
+    if request.everywhere and (not request.forward or request.to or request.semantics is not Semantics.INFLUENCE):
+        raise InvalidQueryError(
+            "All datasets on the way are listed for the influence of records downstream, without a target.", field="everywhere"
+        )
     with get_tracer(store).session(tenant) as session:
         dataset = await find_requested_dataset(session, graph, request)
         target = await find_dataset(session, graph, request.to) if request.to else None
         targets = await find_targets(session, target, forward=request.forward)
         goal_datasets = await find_goal_datasets(session, graph, dataset, targets, forward=request.forward)
-        begin, selected = await asyncio.to_thread(_select_records, session, dataset, request, by_origin=False)
+        begin, selected = await asyncio.to_thread(select_start, session, dataset, request, by_origin=False)
+        searched = find_searched_files(session, dataset) if request.everywhere and request.where is not None else None
         session_context: AbstractContextManager[Session] = nullcontext(session)
-        if larger_than is None or await asyncio.to_thread(_exceeds_rows, session, begin, goal_datasets, request, larger_than):
+        if request.everywhere:
+            larger_than = None
+        elif larger_than is None or await asyncio.to_thread(_exceeds_rows, session, begin, goal_datasets, request, larger_than):
             session_context = session_factory(session)
         with session_context as walking:
             start_table = await asyncio.to_thread(walking.take_table, session, begin)
             result = await asyncio.to_thread(
-                _follow_records, walking, start_table, selected, targets, goal_datasets, request, by_origin=False
+                follow_records, walking, start_table, selected, targets, goal_datasets, request, by_origin=False
             )
             if request.forward:
-                result = await drop_discarded(walking, graph, dataset, result, goal_datasets)
+                result = await drop_discarded(walking, graph, dataset, result, goal_datasets, reports_versions=not request.everywhere)
             coarse_lineage = await lift_to_datasets(graph, walking, result, targets, goal_datasets, forward=request.forward)
+            reach = (
+                await describe_reach(session, graph, dataset, searched, result.end_tables, coarse_lineage) if request.everywhere else None
+            )
             places, count = await asyncio.to_thread(_list_places, walking, result, coarse_lineage, targets, request)
             names: Names = frozenset({request.column.lower()}) if request.column and not request.forward else None
             hops = [*await asyncio.to_thread(result.hops.list_hops, walking, dataset.id, names), *coarse_lineage.hops]
         entries, total = await asyncio.to_thread(_make_entries, session, result, coarse_lineage, targets, request, places, count)
+        if reach is not None:
+            entries = await asyncio.to_thread(mark_former_records, session, reach, places, entries)
         coarse_lineage.report(session)
         captures = result.hops.captures()
         is_exact = session.is_whole and all(entry.grain is Grain.RECORD for entry in entries)
+        is_exact = is_exact and (reach is None or all(one.exact for one in reach.datasets))
         return TraceAnswer(
             semantics=request.semantics, exact=is_exact, records=entries, path=hops,
             incomplete=list(session.incomplete), total=total, selected=result.selected,
@@ -134,6 +148,7 @@ async def trace(
             origins=_find_origins(session, dataset, [*entries, *result.selected], searched=request.where is not None)
             if request.origins else (),
             notes=[*list_notes(captures, (record.file for record in entries if record.file)), *list_failures(captures, entries)],
+            reached=reach.datasets if reach is not None else (),
         )  # fmt: skip
 
 
@@ -148,7 +163,13 @@ async def find_goal_datasets(
 
 
 async def drop_discarded(
-    session: Session, graph: GraphStore | None, dataset: Dataset, result: WalkResult, goal_datasets: Collection[str] | None
+    session: Session,
+    graph: GraphStore | None,
+    dataset: Dataset,
+    result: WalkResult,
+    goal_datasets: Collection[str] | None,
+    *,
+    reports_versions: bool = True,
 ) -> WalkResult:
     """Return the result of a forward walk without what only replays had, and report what replays made from alternates of `dataset`."""
     await report_missed_alternates(session, graph, dataset, goal_datasets)
@@ -157,7 +178,8 @@ async def drop_discarded(
     if goal_datasets is not None:
         return result
     ends = await asyncio.to_thread(drop_replayed_ends, session, discarded, result.end_tables)
-    await asyncio.to_thread(report_earlier_versions, session, ends, replaced=True)
+    if reports_versions:
+        await asyncio.to_thread(report_earlier_versions, session, ends, replaced=True)
     return replace(result, end_tables=ends)
 
 
@@ -186,11 +208,11 @@ def walk(
     With `by_origin`, the column `origin` of each result is the position, by file and row, of the selected record that led there. `selected`
     is then empty, because there may be millions.
     """
-    begin, selected = _select_records(session, dataset, request, by_origin=by_origin)
-    return _follow_records(session, begin, selected, targets, goal_datasets, request, by_origin=by_origin)
+    begin, selected = select_start(session, dataset, request, by_origin=by_origin)
+    return follow_records(session, begin, selected, targets, goal_datasets, request, by_origin=by_origin)
 
 
-def _follow_records(
+def follow_records(
     session: Session,
     begin: str,
     selected: Sequence[TracedRecord],
@@ -200,6 +222,7 @@ def _follow_records(
     *,
     by_origin: bool,
 ) -> WalkResult:
+    """Follow the records of a table as far as record lineage goes. See `walk`."""
     names: Names = frozenset({request.column.lower()}) if request.column else None
     if not request.forward:
         goal = Goal(datasets={target.id for target in targets}, follows=lambda dataset: goal_datasets is None or dataset in goal_datasets)
@@ -220,7 +243,9 @@ def _follow_records(
     target_id = targets[0].id if targets else None
     holding = read_content(session, target_id) if target_id is not None else None
     downstream = Downstream(session, target=target_id, goal_datasets=goal_datasets, holding=holding)
-    downstream.run(begin)
+    downstream.run(begin, reports_changes=not request.everywhere)
+    if request.everywhere:
+        return WalkResult(begin, selected, (), downstream.visited[1:], downstream.hops)
     result = WalkResult(begin, selected, downstream.reached, downstream.ends, downstream.hops)
     if request.semantics is Semantics.WITNESS:
         result = _keep_witnessed(session, downstream, begin, selected, names, by_origin=by_origin)
@@ -232,7 +257,7 @@ def _follow_records(
     return replace(result, reached_tables=keep_current_records(session, holding, result.reached_tables))
 
 
-def _select_records(session: Session, dataset: Dataset, request: TraceRequest, *, by_origin: bool) -> tuple[str, Sequence[TracedRecord]]:
+def select_start(session: Session, dataset: Dataset, request: TraceRequest, *, by_origin: bool) -> tuple[str, Sequence[TracedRecord]]:
     """Select the records to begin with, as a table `origin, file, row` and as records for the answer.
 
     If the dataset cannot be read here, records are selected by file and row, without reading them.
@@ -468,7 +493,8 @@ def _make_entries(
         if not targets or session.files[number].dataset in target_ids
     ]
     if not targets:
-        coarse_records += [TracedRecord(dataset, None, None, Grain.DATASET) for dataset in sorted(coarse_lineage.datasets)]
+        datasets = coarse_lineage.datasets | (coarse_lineage.passed_datasets if request.everywhere else set())
+        coarse_records += [TracedRecord(dataset, None, None, Grain.DATASET) for dataset in sorted(datasets)]
     elif target_ids[0] in coarse_lineage.passed_datasets:
         coarse_records.append(TracedRecord(target_ids[0], None, None, Grain.DATASET))
     entries = read_values(session, places) if request.values else list_without_values(session, places)

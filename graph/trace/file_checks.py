@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import duckdb
 import numpy as np
 
 from headwater.errors import HeadwaterError
@@ -25,6 +26,8 @@ from headwater.graph.trace.moved_files import find_origins
 from headwater.graph.trace.session import KnownFile, Session
 
 _SHOWN = 3  # runs that a note names
+_SMALL = 64 << 10  # bytes of a file without records, at most
+_MOST_COUNTED = 1_000  # files whose records are counted
 _MOST_DATASETS = 20  # ends of a walk whose tables are checked
 
 
@@ -64,7 +67,7 @@ def keep_current_records(session: Session, content: DatasetContent, tables: Sequ
     kept_tables: list[str] = []
     missing_counts: dict[int, int] = {}
     for table in tables:
-        held_table = _keep_held_records(session, content, table)
+        held_table = keep_held_records(session, content, table)
         if session.count_rows(held_table) < session.count_rows(table):
             for number, count in _count_missing(session, table, held_table).items():
                 missing_counts[number] = max(count, missing_counts.get(number, 0))
@@ -94,7 +97,7 @@ def report_earlier_versions(session: Session, tables: Sequence[str], *, replaced
     for dataset, numbers in list(files_by_dataset.items())[:_MOST_DATASETS]:
         holding = read_content(session, dataset)
         if holding is not None and holding.problem is None:
-            keep_current_records(session, holding, [_select_files(session, table, numbers) for table in tables])
+            keep_current_records(session, holding, [select_files(session, table, numbers) for table in tables])
 
 
 def _determine_content(session: Session, dataset: str) -> DatasetContent | None:
@@ -127,13 +130,34 @@ def _determine_content(session: Session, dataset: str) -> DatasetContent | None:
     )  # fmt: skip
 
 
-def _keep_held_records(session: Session, content: DatasetContent, table: str) -> str:
+def list_unknown_files(session: Session, content: DatasetContent) -> list[FileBlock]:
+    """Return the foreign files without small ones that have no record: a task without a row writes such a file, and no capture names it.
+
+    The files are opened, so call it only for a report.
+    """
+    if not content.foreign_files:
+        return []
+    foreign = set(content.foreign_files)
+    files = [file for file in map(session.files.__getitem__, sorted(content.files)) if file.block in foreign]
+    small = [file for file in files if file.block.length <= _SMALL][:_MOST_COUNTED]
+    empty = {file.block for file in small if _is_empty(session, file)}
+    return [block for block in content.foreign_files if block not in empty]
+
+
+def _is_empty(session: Session, file: KnownFile) -> bool:
+    try:
+        return not get_format(file.shape.format).count_records(session.reader, session.database, file.shape, file.make_read_file())
+    except (HeadwaterError, OSError, duckdb.Error):
+        return False
+
+
+def keep_held_records(session: Session, content: DatasetContent, table: str) -> str:
     file_numbers = session.list_files_of([table])
     files = {number for number in file_numbers if _has_file(session, content, session.files[number])}
     left_out = {number: content.deleted_rows[number] for number in files if number in content.deleted_rows}
     if files == file_numbers and not left_out:
         return table
-    held_table = _select_files(session, table, files)
+    held_table = select_files(session, table, files)
     if not left_out:
         return held_table
     file = np.concatenate([np.full(len(rows), number, np.int64) for number, rows in left_out.items()])
@@ -154,7 +178,7 @@ def _has_file(session: Session, holding: DatasetContent, file: KnownFile) -> boo
         return False
 
 
-def _select_files(session: Session, table: str, files: set[int] | frozenset[int]) -> str:
+def select_files(session: Session, table: str, files: set[int] | frozenset[int]) -> str:
     in_memory = session.get_columns(table)
     if in_memory is not None:
         rows = memory_tables.chosen(in_memory, ["origin", "file", "row"])
@@ -186,8 +210,10 @@ def _report_earlier_version(session: Session, holding: DatasetContent, missing_c
     session.report(
         _format_name(holding), f"{records} not in it any more; {verb} there {_describe_versions(session, by_capture)}", "version"
     )
-    if holding.foreign_files and not get_format(session.files[next(iter(missing_counts))].shape.format).is_table:
-        files = f"{len(holding.foreign_files)} of its files" if len(holding.foreign_files) > 1 else "one of its files"
+    if get_format(session.files[next(iter(missing_counts))].shape.format).is_table:
+        return
+    if unknown := list_unknown_files(session, holding):
+        files = f"{len(unknown)} of its files" if len(unknown) > 1 else "one of its files"
         session.report(
             _format_name(holding), f"no known run wrote {files}; whether records that were reached are in there is not known", "missing"
         )

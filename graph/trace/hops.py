@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from headwater.graph.associations import Behaviour, Operator
 from headwater.graph.associations.parts import DatasetName
 from headwater.graph.associations.references import FAILED_INPUTS
+from headwater.graph.ledger import set_aside_text
 from headwater.graph.model import NodeKind, node_id, parse_id, run_key
 from headwater.graph.trace.answer import Grain, Hop, TraceAnswer, TracedRecord
 from headwater.graph.trace.expressions import find_needed_columns, list_steps, remove_numbers
@@ -47,6 +48,9 @@ class Hops:
     def captures(self) -> list[Capture]:
         return [visit.capture for visit in self._visits.values()]
 
+    def visits(self) -> list[Visit]:
+        return list(self._visits.values())
+
     def remove(self, captures: Iterable[Capture]) -> None:
         for capture in captures:
             self._visits.pop(capture.id, None)
@@ -57,13 +61,16 @@ class Hops:
 
 
 def list_notes(captures: Iterable[Capture], ends: Iterable[str]) -> list[str]:
-    """Return a note for each job that collected earlier results to the driver. No plan shows whether a query used these values.
+    """Return a note for each job that set records aside, or that collected earlier results to the driver.
 
-    `ends` are the files of the records in the answer. If they are rows that such a program made itself, the path ends at the program.
+    No plan shows whether a query used these results. `ends` are the files of the records in the answer. If they are rows that
+    such a program made itself, the path ends at the program.
     """
     own_rows = {file.removeprefix(_OWN_ROWS).partition("/")[0] for file in ends if file.startswith(_OWN_ROWS)}
     notes: dict[str, None] = {}
     for capture in captures:
+        if text := set_aside_text(capture.manifest.set_aside):
+            notes[f"Of the run of {capture.manifest.run.job}: {text}. `headwater why {capture.manifest.run.run_id}` lists them."] = None
         if not capture.manifest.collected:
             continue
         job, results = capture.manifest.run.job, _format_datasets(capture.manifest.collected_from or ())

@@ -102,6 +102,20 @@ async def datasets_towards(
     return datasets
 
 
+async def find_successors(session: Session, graph: GraphStore | None, starts: Collection[str], *, most: int) -> dict[str, set[str]] | None:
+    """Return the datasets downstream of `starts`, each with the datasets that are made from it. None if there are more than `most`."""
+    side = _SearchSide(session, graph, starts, forward=True)
+    while side.frontier:
+        if len(side.visited) > most:
+            return None
+        await side.grow()
+    successors: dict[str, set[str]] = {dataset: set() for dataset in side.visited}
+    for dataset, sources in side.predecessors.items():
+        for source in sources:
+            successors[source].add(dataset)
+    return successors
+
+
 async def _search_datasets(session: Session, graph: GraphStore | None, start: str, targets: set[str], *, forward: bool) -> set[str]:
     start_side = _SearchSide(session, graph, {start}, forward=forward)
     target_side = _SearchSide(session, graph, targets, forward=not forward)

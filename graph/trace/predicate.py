@@ -26,6 +26,7 @@ _PARTS = frozenset(
 _NAMED = {"SUBQUERY": "a subquery", "WINDOW": "a window function", "LAMBDA": "a lambda", "PARAMETER": "a parameter", "STAR": "a *"}
 _UNKNOWN = re.compile(r"Binder Error: Referenced (?:column|table) \"(.+?)\" not found", re.DOTALL)
 _FRAME = "SELECT 1 FROM t WHERE (\n{}\n)"
+_ALONE = "SELECT 1 FROM t WHERE\n{}\n"  # refuses a list, no expression at all, and a parenthesis that closes the frame
 
 
 def check_predicate(database: Database, predicate: str) -> str:
@@ -45,6 +46,8 @@ def check_predicate(database: Database, predicate: str) -> str:
             f"The predicate {predicate!r} holds half a character.", field="where", hint="Write it in UTF-8, without lone surrogates."
         )
     tree = _parse_predicate(database, predicate)
+    if not tree.get("error") and (alone := _parse_predicate(database, predicate, _ALONE)).get("error"):
+        tree = alone
     if tree.get("error"):
         raise InvalidQueryError(
             f"The predicate {predicate!r} does not parse: {tree.get('error_message')}.",
@@ -79,8 +82,8 @@ def list_column_names(database: Database, predicate: str) -> frozenset[str]:
     return frozenset(name.lower() for name in _list_names(_parse_predicate(database, predicate)))
 
 
-def _parse_predicate(database: Database, predicate: str) -> dict[str, Any]:
-    row = database.execute("SELECT json_serialize_sql(?)", [_FRAME.format(predicate)]).fetchone()
+def _parse_predicate(database: Database, predicate: str, frame: str = _FRAME) -> dict[str, Any]:
+    row = database.execute("SELECT json_serialize_sql(?)", [frame.format(predicate)]).fetchone()
     try:
         tree: dict[str, Any] = json.loads(row[0]) if row else {"error": True, "error_message": "nothing came back"}
     except RecursionError:

@@ -1,4 +1,4 @@
-"""The protocol for questions about records: lineage, rows of a dataset, and the difference between two versions.
+"""The protocol for questions about records: lineage, rows of a dataset, the difference between two versions, explanations of wrong rows.
 
 GraphQL, REST and replays use the protocol. `DirectQuestions` computes answers in this process. The service computes them in a process that
 can be ended.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from headwater.graph.records import AssociationStore
@@ -16,6 +17,9 @@ from headwater.graph.trace.answer import RowOrder, RowPage, TraceAnswer, TraceRe
 
 if TYPE_CHECKING:
     from headwater.graph.trace.engine import SessionFactory
+    from headwater.graph.trace.explain import ExplainAnswer, ExplainRequest
+    from headwater.graph.trace.instances import InstanceAnswer, InstanceRequest
+    from headwater.graph.trace.rank import RankAnswer, RankRequest
     from headwater.graph.trace.version_diff.answer import DiffRequest, VersionDiff
 
 
@@ -35,7 +39,7 @@ class RowsRequest:
 
 
 class Questions(Protocol):
-    """A service that answers questions about records of a tenant. The methods raise as `trace`, `preview` and `diff` do."""
+    """A service that answers questions about records of a tenant. They raise as `trace`, `preview`, `diff`, `explain`, … do."""
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
         """Return the origin or the destination of records."""
@@ -45,6 +49,15 @@ class Questions(Protocol):
 
     async def diff(self, tenant: str, request: DiffRequest) -> VersionDiff:
         """Return a page of the difference between two versions."""
+
+    async def explain(self, tenant: str, request: ExplainRequest) -> ExplainAnswer:
+        """Return conditions that separate the records behind wrong rows from the records behind others."""
+
+    async def instances(self, tenant: str, request: InstanceRequest) -> InstanceAnswer:
+        """Return the tasks and files through which more wrong rows passed than chance explains."""
+
+    async def rank(self, tenant: str, request: RankRequest) -> RankAnswer:
+        """Return the inputs on which an aggregated value depends most."""
 
 
 class DirectQuestions:
@@ -87,3 +100,18 @@ class DirectQuestions:
         from headwater.graph.trace.version_diff.engine import diff
 
         return await diff(self._graph, self._records, tenant, request)
+
+    async def explain(self, tenant: str, request: ExplainRequest) -> ExplainAnswer:
+        from headwater.graph.trace.explain import explain
+
+        return await explain(partial(self.trace, tenant), request)
+
+    async def instances(self, tenant: str, request: InstanceRequest) -> InstanceAnswer:
+        from headwater.graph.trace.instances.engine import find_faulty_instances
+
+        return await find_faulty_instances(self._graph, self._records, tenant, request)
+
+    async def rank(self, tenant: str, request: RankRequest) -> RankAnswer:
+        from headwater.graph.trace.rank.engine import rank
+
+        return await rank(self._graph, self._records, tenant, request)

@@ -8,7 +8,7 @@ reach such an `out`, and says that instead of an empty answer that looks exact.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from headwater.graph.associations.references import ALTERNATE
@@ -63,6 +63,14 @@ async def report_missed_alternates(
             session.report(dataset.name, reason, "missing")
 
 
+def is_alternate(session: Session, dataset: str) -> bool:
+    """Return whether only replays wrote a dataset, in place of another one, and none of them committed it."""
+    if ALTERNATE not in parse_id(dataset)[1][-1]:
+        return False
+    writers = _find_captures(session, dataset, "sink")
+    return bool(writers) and all(map(_is_uncommitted, writers))
+
+
 def _find_alternates(session: Session, dataset: str) -> list[KnownDataset]:
     _, (namespace, name) = parse_id(dataset)
     known = session.store.catalog.datasets.starting(session.tenant, namespace, f"{name}{ALTERNATE}")
@@ -90,7 +98,7 @@ def _find_outputs(session: Session, alternate: str) -> list[Capture]:
     return list(outputs.values())
 
 
-def _find_captures(session: Session, dataset: str, role: str) -> Iterable[Capture]:
+def _find_captures(session: Session, dataset: str, role: str) -> list[Capture]:
     return [session.get_capture(capture) for capture in session.store.catalog.datasets.captures(session.tenant, dataset, role)]
 
 

@@ -12,7 +12,7 @@ from headwater.graph.files.shapes import Shape
 from headwater.graph.records import AssociationStore, DataRoots, uri_of
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.datasets import find_dataset, find_shape, keep_readable_files
-from headwater.graph.trace.predicate import check_predicate
+from headwater.graph.trace.predicate import check_predicate, list_column_names
 from headwater.graph.trace.selection import select_records
 from headwater.graph.trace.tracer import get_tracer
 
@@ -46,6 +46,12 @@ def negate(store: AssociationStore, tenant: str, predicate: str) -> str:
     """
     with get_tracer(store).session(tenant) as session:
         return f"NOT ({check_predicate(session.database, predicate)})"
+
+
+def list_columns_of(store: AssociationStore, tenant: str, predicate: str) -> frozenset[str]:
+    """Return the names in a predicate, in lower case. Raises like `negate`."""
+    with get_tracer(store).session(tenant) as session:
+        return list_column_names(session.database, check_predicate(session.database, predicate))
 
 
 def has_row(store: AssociationStore, tenant: str, read_as: ReadAs, folder: Path, predicate: str) -> bool:

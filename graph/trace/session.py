@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -88,10 +89,7 @@ class KnownFile:
         """Return the difference between the file now and the file that the run read. None if they are equal or cannot be compared."""
         if isinstance(self._current_block, str) or self._current_block[1:] == self.block[1:]:
             return None
-        recorded_state = f"{self.block.length} bytes, modified at {self.block.modified} ms"
-        return (
-            f"it has changed since the run: it had {recorded_state}; it has {self._current_block.length}, at {self._current_block.modified}"
-        )
+        return f"it has changed since the run: it had {self.block}; it has {self._current_block}"
 
     @property
     def real_uri(self) -> str:
@@ -176,7 +174,10 @@ class Session:
         self.files: list[KnownFile] = []
         self.deleted_rows: dict[int, Longs] = {}  # number of a file → its rows that the dataset has deleted
         self.incomplete: dict[Incomplete, None] = {}
+        self.affected_outputs: dict[Incomplete, set[str | None]] = {}  # the datasets to which a reason applies; None: to all
+        self._output: str | None = None  # the dataset to which reasons apply now
         self.contents: dict[str, DatasetContent | None] = {}  # by dataset
+        self.stated_captures: set[str] = set()  # captures whose files were compared with the records that they state
         self.expected_rows = 0  # kept rows that the walk is expected to read, if an estimate was made
         self.recomputed_groups: list[FoundAgain] = []
         self.recomputed_rows: dict[tuple[str, int], list[tuple[Longs, str]]] = {}  # boundary → keys, and a table of their recomputed rows
@@ -261,7 +262,18 @@ class Session:
 
     def report(self, subject: str, reason: str, effect: str) -> None:
         """Add a reason why the answer is not exact. A repeated reason is stored once."""
-        self.incomplete[Incomplete(subject, reason, effect)] = None
+        entry = Incomplete(subject, reason, effect)
+        self.incomplete[entry] = None
+        self.affected_outputs.setdefault(entry, set()).add(self._output)
+
+    @contextmanager
+    def reports_about(self, output: str | None) -> Iterator[None]:
+        """Apply the reasons that the block reports to the dataset `output`, and not to the whole answer."""
+        previous_output, self._output = self._output, output
+        try:
+            yield
+        finally:
+            self._output = previous_output
 
     def require_values(self, purpose: str) -> None:
         """Declare that a step needs values of records. A session on Spark refuses.
@@ -309,8 +321,10 @@ class Session:
         """Return those captures whose record lineage was pruned, and report them in the answer."""
         pruned_captures = self.store.pruned(self.tenant, captures)
         for identifier, note in pruned_captures.items():
-            run = self.get_capture(identifier).manifest.run
-            self.report(node_id("job", run.namespace, run.job), f"of its run {run.run_id} {note}", "missing")
+            manifest = self.get_capture(identifier).manifest
+            run, sink = manifest.run, manifest.sink
+            with self.reports_about(node_id("dataset", sink.dataset.namespace, sink.dataset.name) if sink is not None else None):
+                self.report(node_id("job", run.namespace, run.job), f"of its run {run.run_id} {note}", "missing")
         return set(pruned_captures)
 
     def query_kept_table(self, capture: Capture, boundary: int) -> Path:

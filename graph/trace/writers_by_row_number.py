@@ -85,6 +85,38 @@ def split_by_numbers(session: Session, table: str, files: Sequence[KnownFile], s
     )
 
 
+def report_unstated_records(session: Session, capture: Capture) -> None:
+    """Report records of present files of a capture that no run states to have written. They may derive from any record of the walk.
+
+    Only a capture whose rows state their positions, such as an actor's, may leave out a record of its file. Ranges of bytes are not
+    checked, because a heading or a separator belongs to no record.
+    """
+    sink, sink_part = capture.plan.sink, capture.manifest.sink
+    if sink is None or sink_part is None or not sink.is_placed or capture.id in session.stated_captures:
+        return
+    session.stated_captures.add(capture.id)
+    kind = get_format(sink_part.format)
+    if not kind.in_files or kind.counts_bytes or kind.shares_files or kind.is_table:
+        return
+    for file in (session.get_written_file(capture, place) for place in range(len(capture.files))):
+        if file.problem is None and (count := _count_unstated(session, file)):
+            session.report(file.block.path, f"{count} of its records were written by no run that is known", "missing")
+
+
+def _count_unstated(session: Session, file: KnownFile) -> int:
+    """Return how many records of a file no capture states. 0 if a capture numbers its records differently."""
+    names = session.store.catalog.all_writers(session.tenant, [file.block]).get(file.block, [])
+    stated = []
+    for writer in map(session.get_capture, set(names) - session.find_pruned(names)):
+        place, sink = writer.files.place_of(file.block), writer.plan.sink
+        if sink is None or place is None or not _has_same_numbers(writer, file.shape):
+            return 0
+        stated.append(f"SELECT row FROM {session.query_rows(writer, sink)} WHERE file = {place}")
+    total = get_format(file.shape.format).count_records(session.reader, session.database, file.shape, file.make_read_file())
+    found = session.database.execute(f"SELECT count(DISTINCT row) FROM ({' UNION ALL '.join(stated)})").fetchone() if stated else None
+    return max(0, total - found[0]) if found else 0
+
+
 def _has_same_numbers(writer: Capture, shape: Shape) -> bool:
     """Return whether a writer's n-th record of a file is also the n-th record in a shape, and the capture lists written records."""
     sink_part, sink = writer.manifest.sink, writer.plan.sink

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.dataflow.versions import snapshot_of
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
 from headwater.graph.model.descriptions import descriptions_of
+from headwater.graph.standard_facts import Size, size_of_version
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.stores.write_times import UNDONE_AT, WRITTEN_AT, with_ends
 
@@ -92,7 +92,7 @@ def _commit_order(version: Node) -> tuple[str, str]:
 
 
 def _block(number: int, version: Node) -> Block:
-    about = version.properties
+    about, size = version.properties, size_of_version(version) or Size(None, None, None)
     mode = about.get("block")
     return Block(
         sequence=number,
@@ -101,13 +101,9 @@ def _block(number: int, version: Node) -> Block:
         written_at=str(about[WRITTEN_AT]),
         mode=BlockMode(mode) if mode in tuple(BlockMode) else BlockMode.UNKNOWN,
         snapshot=snapshot_of(version),
-        files=_count(about.get("files")),
-        rows=_count(about.get("rows")),
-        bytes=_count(about.get("bytes")),
+        files=size.files,
+        rows=size.rows,
+        bytes=size.bytes,
         has_records="capture" in about,
         merges=about.get("merges") is True,
     )
-
-
-def _count(stated: Any) -> int | None:
-    return stated if isinstance(stated, int) and not isinstance(stated, bool) and stated >= 0 else None

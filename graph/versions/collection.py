@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.model import NodeKind, node_id, parse_id
-from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.records import AssociationStore, FileBlock, Look
 from headwater.graph.records.versions import Write
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.versions.blocks import Block, BlockMode, list_blocks
 from headwater.graph.versions.consumers import MOST_CONSUMERS, ConsumedInput, list_consumers, list_running
+from headwater.graph.versions.holds import find_holds
 from headwater.graph.versions.needed_values import NeededValues
 
 _SHOWN = 3  # names in a reason
@@ -119,16 +119,6 @@ class ConsumerReasons:
 def name_jobs(jobs: Sequence[str]) -> str:
     names = ", ".join(jobs[:_SHOWN]) + (f" and {len(jobs) - _SHOWN} more jobs" if len(jobs) > _SHOWN else "")
     return f"{names} {'has' if len(jobs) == 1 else 'have'}"
-
-
-async def find_holds(graph: GraphStore, tenant: str, dataset: str, versions: Sequence[str]) -> Mapping[str, str]:
-    """Return the reasons of legal holds by version. A hold may be on the version, on the dataset, or on a container of the dataset."""
-    above = (await graph.ancestors(tenant, [dataset])).get(dataset, [])
-    nodes = [*above, *await graph.get(tenant, [dataset, *versions])]
-    own = {dataset, *(node.id for node in above)}
-    holds = {node.id: hold for node in nodes if (hold := descriptions_of(node).legal_hold)}
-    everywhere = next((reason for identifier, reason in holds.items() if identifier in own), None)
-    return {version: everywhere or holds[version] for version in versions if everywhere or version in holds}
 
 
 def _decide(

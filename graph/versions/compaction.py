@@ -18,8 +18,9 @@ from headwater.graph.model import EdgeKind, NodeKind, parse_id
 from headwater.graph.records import AssociationStore, FileBlock
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.versions.blocks import Block, list_blocks
-from headwater.graph.versions.collection import find_holds, is_present, kept_since, list_block_files, name_jobs
+from headwater.graph.versions.collection import is_present, kept_since, list_block_files, name_jobs
 from headwater.graph.versions.consumers import MOST_CONSUMERS, ConsumedInput, ConsumptionMode, list_consumers, list_running
+from headwater.graph.versions.holds import find_holds
 
 _SHOWN = 3
 _BUCKET = re.compile(r"_\d{5}\.c\d{3}")  # in the name of a file of a bucketed table

@@ -5,13 +5,16 @@ The module also finds the tags that reach a column. A tag on a person's name sti
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
+from headwater.graph.model.properties import StoredProperties
 from headwater.graph.stores.protocol import Direction, GraphStore, Subgraph
 from headwater.graph.views.columns import dataset_of
 from headwater.graph.views.former_flows import find_former_derivations, walk_current
@@ -168,11 +171,21 @@ async def _beyond(graph: GraphStore, tenant: str, reached: Subgraph, direction: 
 
 def operations_of(edge: Edge) -> list[FieldOperation]:
     """Return the operations of each job in a derivation. A derivation without a statement is one operation of type UNKNOWN."""
+    properties = edge.properties
+    return list(_operations_of_text(properties.text)) if isinstance(properties, StoredProperties) else _operations(properties)
+
+
+@lru_cache(1 << 12)  # the columns that a job passes on alike have the same text
+def _operations_of_text(text: str) -> tuple[FieldOperation, ...]:
+    return tuple(_operations(json.loads(text)))
+
+
+def _operations(properties: Mapping[str, Any]) -> list[FieldOperation]:
     found: list[FieldOperation] = []
     stated: list[tuple[str | None, Any]] = [
-        (name.removeprefix(_BY), value) for name, value in sorted(edge.properties.items()) if name.startswith(_BY)
+        (name.removeprefix(_BY), value) for name, value in sorted(properties.items()) if name.startswith(_BY)
     ]
-    for job, transformations in stated or [(None, edge.properties.get("transformations"))]:
+    for job, transformations in stated or [(None, properties.get("transformations"))]:
         steps = [step for step in transformations or () if isinstance(step, Mapping)]
         found += [_operation(job, step) for step in steps] or [FieldOperation(job, "UNKNOWN", None, None, masking=False)]
     return found

@@ -18,7 +18,7 @@ Chain = Callable[[str], Sequence[str]]
 _NAMESPACED = {
     NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.COLUMN, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.JOB,
 }  # fmt: skip
-_OF_PROPERTIES = {MaskBy.TAG, MaskBy.LAYER}
+_OF_PROPERTIES = {MaskBy.TAG, MaskBy.OWNER, MaskBy.LAYER}
 
 
 def needs_nodes(masks: Iterable[Mask]) -> bool:
@@ -96,6 +96,8 @@ class Hiding:
             return False
         if mask.by is MaskBy.LAYER:
             return layer_of(node) in mask.values
+        if mask.by is MaskBy.OWNER:
+            return not set(mask.values).isdisjoint(owners_of(node))
         return not tags_of(node).isdisjoint(mask.values)
 
 

@@ -32,6 +32,7 @@ class MaskBy(StrEnum):
     NAME = "name"  # a pattern for the name
     NAMESPACE = "namespace"  # a pattern
     TAG = "tag"
+    OWNER = "owner"
     LAYER = "layer"
     NODE = "node"  # an id
 

@@ -101,7 +101,7 @@ class View:
         listed = list(numbers)
         nearest = dict(zip(listed, hops.tolist(), strict=True))
         asked = self._asked
-        ends = end_points(self._node_of, self._after, self._before) if self._request.ends_only else None
+        ends = await self._ends() if self._request.ends_only else None
         masks = self._request.masks
         above = self._zoom.above_all(listed) if any(mask.by is not MaskBy.KIND for mask in masks) else []
         known = await self._known(listed, above) if needs_nodes(masks) or needs_names(masks) else {}
@@ -123,6 +123,21 @@ class View:
         shown = np.full(len(self._atoms.ids), OUTSIDE, dtype=np.int64)
         shown[atoms] = number_of[node_of]
         self._links = Links(shown, self._atoms.pairs(), lambda: self._after, len(self._nodes))
+
+    async def _ends(self) -> set[str]:
+        """Return the ends of the current lineage. Ends to which only former flows lead are not among them, and a note counts them."""
+        ids = self._atoms.ids
+        former = set() if self._request.as_of else await find_former_atoms(self._graph, self._tenant, set(ids))
+        if not former:
+            return end_points(self._node_of, self._after, self._before)
+        pairs = [(src, dst) for src, dst in self._atoms.pairs().tolist() if (ids[src], ids[dst]) not in former]
+        atoms = Atoms(ids, np.array(pairs, dtype=np.int64).reshape(-1, 2), self._atoms.focus)
+        reached = Reach.of(atoms, self._request.direction, self._request.depth).distance()
+        node_of = {atom: node for atom, node in self._node_of.items() if atom in reached}
+        ends = end_points(node_of, atoms.after(), atoms.before())
+        if left := end_points(self._node_of, self._after, self._before) - set(node_of.values()):
+            self._atoms.notes.append(f"Ends to which only former links lead are left out: {len(left):,}.")
+        return ends
 
     @property
     def notes(self) -> Sequence[str]:

@@ -49,3 +49,11 @@ def test_any_properties_make_a_ledger(announced: Any, arrived: Any, left: Any) -
     found = ledger_of({"headwater_capture": announced, "capture": arrived, "leftOut": left, "state": left})
     assert found.status in ("complete", "partial", "refused", "failed", "unknown")
     assert all(isinstance(problem.reason, str) and isinstance(problem.kind, str) for problem in found.problems)
+
+
+def test_records_that_were_set_aside_are_a_problem_of_the_run() -> None:
+    stated = {"count": 1, "limit": 1000, "earlier": 2, "records": []}
+    [problem] = ledger_of({"state": "COMPLETE", "capture": _CAPTURE, "headwater_setAside": stated}).problems
+    assert problem.operator == "skipFailing"
+    assert problem.reason.startswith("1 of at most 1,000 failing records was set aside, and its results lack it; earlier jobs")
+    assert ledger_of({"capture": _CAPTURE, "headwater_setAside": {"count": "many"}}).problems == []

@@ -18,7 +18,8 @@ _FITTING = """
         ORDER BY at DESC, chain DESC, number DESC LIMIT :size)
     (SELECT at, chain, number, 0 AS looked_at, line FROM latest
         WHERE (CAST(:who AS text) IS NULL OR strpos(who, :who) > 0)
-        AND (CAST(:dataset AS text) IS NULL OR strpos(subjects, :dataset) > 0)
+        AND (CAST(:dataset AS text) IS NULL OR strpos(subjects, :dataset) > 0
+            OR (CAST(:shortened AS boolean) AND position(CAST('"more":' AS bytea) IN line) > 0))
         AND (CAST(:decision AS text) IS NULL OR decision = :decision)
         AND at >= :since
         ORDER BY at DESC, chain DESC, number DESC LIMIT :most)
@@ -43,7 +44,7 @@ def latest_shared(questions: Questions, wanted: Wanted, most: int, *, within: in
     while True:
         rows = questions.ask(
             statement, tenant=wanted.tenant, at=at, chain=chain, number=number, size=_AT_ONCE, who=_text(wanted.who),
-            dataset=_text(wanted.dataset), decision=wanted.decision, since=since, most=most - len(found),
+            dataset=_text(wanted.dataset), shortened=wanted.is_shortened_too, decision=wanted.decision, since=since, most=most - len(found),
         )  # fmt: skip
         looked_at = 0
         for at, chain, number, looked_at, line in rows:  # noqa: B007 - the last row says where the statement ended

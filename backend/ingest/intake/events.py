@@ -7,7 +7,7 @@ there, because a body may consist of faults only.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, StrictStr, ValidationError, model_validator
@@ -16,6 +16,8 @@ from pydantic.alias_generators import to_camel
 from headwater.backend.ingest.intake.documents import Document
 from headwater.errors import InvalidEventError
 from headwater.graph.model import run_uuid
+
+_MOST_AHEAD = timedelta(days=1)  # an event from the future would count as the last one, and hide what later runs do
 
 
 def _instant(text: str) -> str:
@@ -29,6 +31,8 @@ def _instant(text: str) -> str:
         raise ValueError("outside of the years 1 to 9999 in UTC") from error
     if parsed.tzinfo is None:
         raise ValueError("a time without its zone; end it in Z or an offset as +01:00")
+    if parsed > datetime.now(UTC) + _MOST_AHEAD:
+        raise ValueError("more than a day in the future; set the clock of the machine that sends the event")
     return text
 
 

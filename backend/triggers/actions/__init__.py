@@ -19,6 +19,7 @@ _KINDS = {
     "webhook": "webhook:Webhook",
     "notify": "notify:Notify",
     "workflow": "workflow:WorkflowAction",
+    "report": "report:ReportAction",
 }  # name -> module and class
 
 

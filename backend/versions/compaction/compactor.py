@@ -42,8 +42,8 @@ from headwater.graph.model.declaration import Aspect
 from headwater.graph.records import AssociationStore, ReplacedData
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.versions.blocks import UNDONE
-from headwater.graph.versions.collection import find_holds
 from headwater.graph.versions.compaction import CompactionPlan, plan_compaction
+from headwater.graph.versions.holds import find_holds
 from headwater.graph.versions.needed_values import NeededValues
 
 _TENANT = "default"

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import UnsupportedError
 from headwater.graph.files.column_names import ColumnNames
+from headwater.graph.files.copies import HINT
 from headwater.graph.records import FileBlock, Look
 from headwater.graph.records.decode import Longs
 
@@ -169,6 +171,23 @@ class Format:
 
     def count_records(self, reader: FileReader, database: Database, shape: Shape, file: ReadFile) -> int:
         """Return the number of records in a file. Raises as `find_first_of_split` does."""
+        raise self._make_refusal()
+
+    def check_copy(self, shape: Shape, file: ReadFile) -> None:
+        """Check that `write_copy` can write a copy of a file.
+
+        Raises:
+            UnsupportedError: it cannot, because of its format.
+        """
+        raise UnsupportedError(f"Records of {file.stored.name} ({self.name}) cannot be taken out of the file.", hint=HINT)
+
+    def write_copy(self, reader: FileReader, shape: Shape, file: ReadFile, source: Path, target: Path, rows: Sequence[int]) -> int:
+        """Write a copy of the local file `source` without some records, and return the number of its records.
+
+        Raises:
+            UnsupportedError: the other records cannot be written as they are. The copy may be there in part.
+        """
+        self.check_copy(shape, file)
         raise self._make_refusal()
 
     def find_line_numbers(self, reader: FileReader, file: ReadFile, shape: Shape) -> Longs | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +19,10 @@ from headwater.graph.associations import Sink, Source
 from headwater.graph.duck.memory_tables import Database
 from headwater.graph.duck.sql import quoted
 from headwater.graph.files.compression import is_packed
+from headwater.graph.files.copies import HINT, copy_lines
 from headwater.graph.files.formats.base import Format
 from headwater.graph.files.formats.loaded_records import choose_rows, list_wanted_rows
+from headwater.graph.files.formats.multiline import is_multiline
 from headwater.graph.files.lines import LineRules
 from headwater.graph.files.read_files import FILE, LINE, NO_ROWS, ROW, FileReader, ReadFile, WantedRows, format_partitions, make_places
 from headwater.graph.files.shapes import Shape
@@ -110,6 +113,17 @@ class LineFormat(Format):
     def count_records(self, reader: FileReader, database: Database, shape: Shape, file: ReadFile) -> int:
         del database
         return len(reader.find_lines(file, self.get_rules(dict(shape.options))))
+
+    def check_copy(self, shape: Shape, file: ReadFile) -> None:
+        if is_multiline(dict(shape.options)):
+            raise UnsupportedError(f"Records of {file.stored.name} can have several lines, so they cannot be taken out of it.", hint=HINT)
+        if is_packed(file.stored.name):
+            raise UnsupportedError(f"{file.stored.name} is compressed, so records cannot be taken out of it.", hint=HINT)
+
+    def write_copy(self, reader: FileReader, shape: Shape, file: ReadFile, source: Path, target: Path, rows: Sequence[int]) -> int:
+        del source
+        self.check_copy(shape, file)
+        return copy_lines(reader.find_lines(file, self.get_rules(dict(shape.options))), file.stored.name, target, rows)
 
     def find_line_numbers(self, reader: FileReader, file: ReadFile, shape: Shape) -> Longs | None:
         return reader.find_lines(file, self.get_rules(dict(shape.options))).numbers

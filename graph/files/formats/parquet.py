@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from headwater.graph.duck.memory_tables import Columns, Database
 from headwater.graph.duck.sql import Untranslatable, quoted
 from headwater.graph.duck.types import duckdb_type
 from headwater.graph.files.column_names import UNCERTAIN, ColumnNames, find_ambiguous
+from headwater.graph.files.copies import copy_parquet
 from headwater.graph.files.excerpts import Excerpt
 from headwater.graph.files.footers import Footer, NoParquetError, check_columns, read_footers
 from headwater.graph.files.formats.base import Format
@@ -54,6 +56,13 @@ class Parquet(Format):
     def find_first_of_split(self, reader: FileReader, file: ReadFile, shape: Shape, start: int) -> int:
         del reader, file, shape, start
         return 0
+
+    def check_copy(self, shape: Shape, file: ReadFile) -> None:
+        """Check nothing: `write_copy` compares the types of the copy."""
+
+    def write_copy(self, reader: FileReader, shape: Shape, file: ReadFile, source: Path, target: Path, rows: Sequence[int]) -> int:
+        del reader, shape, file
+        return copy_parquet(source, target, rows)
 
     def count_records(self, reader: FileReader, database: Database, shape: Shape, file: ReadFile) -> int:
         del reader, shape

@@ -18,6 +18,7 @@ from headwater.graph.search.facets import FacetCounts
 from headwater.graph.search.request import list_cursor, list_place, ranked_cursor, ranked_place
 from headwater.graph.search.words import allowed_edits, code, facet_code
 from headwater.graph.stores.neo4j.connections import rows
+from headwater.graph.stores.neo4j.list_counts import count_kind
 from headwater.graph.stores.neo4j.read import read_nodes
 from headwater.graph.stores.paging import fold
 
@@ -197,16 +198,18 @@ class _Search:
         place = list_place(after, types)
         counts = FacetCounts(self._permitted)
         found: list[list[Any]] = []
+        counted = True
         for kind in kinds:
             start, bound = self._of_kind(kind)
             found += await rows(self._transaction, start + order, place=place, limit=first + 1, **bound)
-            grouped = await rows(self._transaction, start + _GROUP, **bound)
-            counts.take((row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7]) for row in grouped)
+            by_map = kind is NodeKind.DATASET and self._permitted is None and not self._request.narrowed
+            counted = await count_kind(self._transaction, start, bound, counts, by_map=by_map) and counted
         found.sort(reverse=self._request.order in (Order.LATEST, Order.WEIGHT))
         shown = found[:first]
         cursor = list_cursor(shown[-1][:-2]) if len(found) > first and shown else None
         nodes = {node.id: node for node in await read_nodes(self._transaction, self._tenant, [row[-3] for row in shown])}
-        return Found([Hit(nodes[row[-3]], 0.0, (), row[-2], row[-1]) for row in shown], counts.total, cursor, facets=counts.facets())
+        hits = [Hit(nodes[row[-3]], 0.0, (), row[-2], row[-1]) for row in shown]
+        return Found(hits, counts.total, cursor, counted, facets=counts.facets())
 
     def _of_kind(self, kind: NodeKind) -> tuple[LiteralString, dict[str, Any]]:
         """Return the beginning of a statement for the nodes of a kind with the chosen facets, and its parameters."""

@@ -10,6 +10,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
@@ -28,22 +29,25 @@ _UPDATE = ", ".join(f"{field} = excluded.{field}" for field in _FIELDS.split(", 
 _CONTAINS, _WRITES = CODE[EdgeKind.CONTAINS], CODE[EdgeKind.WRITES]
 _KINDS = ", ".join(f"'{kind}'" for kind in SEARCHED)
 _GROUPED = (NodeKind.DATASET.value, NodeKind.JOB.value)
+_SEARCHED = frozenset(SEARCHED)
+_COUNTED = itemgetter(2, 6, 7, 8, 9, 10, 11)  # the fields of a row that are counted
 _PORTION = 5_000
 _SHORTEST_WORD = 3  # of the words that may be typed wrong
 
 _Row = tuple[int, str, str, str, int, str, str, str, str, str, str, str, str, str, str]
 
 
-def write_entries(connection: sqlite3.Connection, tenant: str, keys: Collection[int]) -> Regrouped:
-    """Bring the entries of some nodes up to date, and those of the datasets and jobs that have one of these runs.
+def write_entries(connection: sqlite3.Connection, tenant: str, fresh: Mapping[int, Node], changed: Collection[int]) -> Regrouped:
+    """Write the entries of new nodes, and bring those of changed nodes up to date, and those of the datasets and jobs of these runs.
 
     Return the datasets and jobs whose groups in the map of the lake have changed.
     """
-    known = _read(connection, keys)
-    runs = [key for key, node in known.items() if node.kind is NodeKind.RUN]
+    new = {key: node for key, node in fresh.items() if node.kind in _SEARCHED}
+    old = _read(connection, changed)
+    runs = [key for nodes in (new, old) for key, node in nodes.items() if node.kind is NodeKind.RUN]
     if runs:
-        known |= _read(connection, _of_runs(connection, tenant, runs) - known.keys())
-    return _write(connection, tenant, known) if known else {}
+        old |= _read(connection, _of_runs(connection, tenant, runs) - new.keys() - old.keys())
+    return _write(connection, tenant, new, old) if new or old else {}
 
 
 def write_all_entries(connection: sqlite3.Connection) -> None:
@@ -56,7 +60,7 @@ def write_all_entries(connection: sqlite3.Connection) -> None:
         for tenant in {tenant for _, tenant in rows}:
             known = _read(connection, [key for key, owner in rows if owner == tenant])
             if known:
-                _write(connection, tenant, known)
+                _write(connection, tenant, {}, known)
         last = rows[-1][0]
 
 
@@ -109,7 +113,9 @@ def _of_runs(connection: sqlite3.Connection, tenant: str, runs: Sequence[int]) -
     return {key for (key,) in (*jobs, *keys)}
 
 
-def _write(connection: sqlite3.Connection, tenant: str, known: Mapping[int, Node]) -> Regrouped:
+def _write(connection: sqlite3.Connection, tenant: str, new: Mapping[int, Node], old: Mapping[int, Node]) -> Regrouped:
+    """Write the entries of nodes that have none (`new`), and of others that may have one."""
+    known = {**new, **old}
     activities = _Activities.read(connection, tenant, known)
     rows: list[_Row] = []
     for key, node in known.items():
@@ -118,16 +124,16 @@ def _write(connection: sqlite3.Connection, tenant: str, known: Mapping[int, Node
     before = {
         row[0]: row
         for row in connection.execute(
-            f"SELECT {_FIELDS} FROM entry WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(list(known)),)
+            f"SELECT {_FIELDS} FROM entry WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(list(old)),)
         )
     }
     changed = [row for row in rows if before.get(row[0]) != row]
     if not changed:
         return {}
     reworded = [row for row in changed if row[0] not in before or before[row[0]][-3:] != row[-3:]]
-    old = [row[0] for row in reworded if row[0] in before]
-    if old:
-        _unindex(connection, "key IN (SELECT value FROM json_each(?))", json.dumps(old))
+    gone = [row[0] for row in reworded if row[0] in before]
+    if gone:
+        _unindex(connection, "key IN (SELECT value FROM json_each(?))", json.dumps(gone))
     marks = ", ".join("?" * len(changed[0]))
     connection.executemany(f"INSERT INTO entry ({_FIELDS}) VALUES ({marks}) ON CONFLICT (key) DO UPDATE SET {_UPDATE}", changed)
     connection.executemany(
@@ -156,8 +162,7 @@ def _count(connection: sqlite3.Connection, tenant: str, gone: Iterable[_Row], ne
     """Keep the counts of the facets' values, by kind and namespace. A state and a pipeline come with the namespace of their job."""
     counts: Counter[tuple[str, str, str, str]] = Counter()
     for sign, rows in ((-1, gone), (1, new)):
-        for row in rows:
-            kind, namespace, platform, state, actor, pipeline, labels = row[2], *row[6:12]
+        for (kind, namespace, platform, state, actor, pipeline, labels), number in Counter(map(_COUNTED, rows)).items():
             values = [(KIND, kind)]
             if kind != NodeKind.COLUMN:
                 values += [(NAMESPACE, namespace), (PLATFORM, platform)]
@@ -165,7 +170,7 @@ def _count(connection: sqlite3.Connection, tenant: str, gone: Iterable[_Row], ne
                 values += [(PIPELINE, f"{actor}\n{pipeline}")] if pipeline else []
                 values += [(OF_LABEL[label[0]], label[2:]) for label in (json.loads(labels) if labels else ())]
             for name, value in values:
-                counts[kind, namespace, name, value] += sign
+                counts[kind, namespace, name, value] += sign * number
     connection.executemany(
         "INSERT INTO entry_count (tenant, kind, namespace, facet, value, count) VALUES (?, ?, ?, ?, ?, ?) "
         "ON CONFLICT DO UPDATE SET count = count + excluded.count",
@@ -209,7 +214,8 @@ class _Activities:
         last |= {key: run for key in jobs if isinstance(run := known[key].properties.get("lastRun"), str)}
         own = {key: node.id for key, node in known.items() if node.kind is NodeKind.RUN}
         last |= own
-        runs = _runs(connection, tenant, sorted(set(last.values())))
+        runs = {known[key].id: (key, *state_of(known[key].properties)) for key in own}
+        runs |= _runs(connection, tenant, sorted(set(last.values()) - runs.keys()))
         containers = _containers(connection, [key for key, _, _ in runs.values()], NodeKind.JOB)
         above = _containers(connection, [*jobs, *(job for job, _ in containers.values())], NodeKind.PIPELINE)
         activities: dict[str, Activity] = {}

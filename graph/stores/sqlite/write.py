@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import repeat
 from operator import itemgetter
 
-from headwater.graph.model import EdgeKind, NodeKind, bare_name, kind_of
+from headwater.graph.model import EdgeKind, Node, NodeKind, bare_name, kind_of
+from headwater.graph.model.bulk import made
 from headwater.graph.model.changes import Changes
 from headwater.graph.model.merge import NAME, NO_FACTS, Facts, merged
+from headwater.graph.model.properties import NOTHING
 from headwater.graph.stores.paging import fold
 from headwater.graph.stores.sqlite.changes import log_change
 from headwater.graph.stores.sqlite.entries import drop_entries, write_entries
@@ -29,10 +32,10 @@ def write_changes(connection: sqlite3.Connection, tenant: str, changes: Changes,
     """Merge `changes` into the tenant's graph and store the offset."""
     before = last_edge(connection)
     keys, fresh, changed = _write_nodes(connection, tenant, changes.nodes)
-    _write_edges(connection, changes, keys, fresh)
-    if touched := {*fresh.values(), *changed, *(keys[dst] for _, dst, _ in changes.edges)}:
+    _write_edges(connection, changes, keys, {node.id for node in fresh.values()})
+    if touched := {*fresh, *changed, *(keys[dst] for _, dst, _ in changes.edges)}:
         log_change(connection, touched)
-    regrouped = write_entries(connection, tenant, [*fresh.values(), *changed])
+    regrouped = write_entries(connection, tenant, fresh, changed)
     write_rollups(connection, tenant, before, _flows(changes, keys), regrouped)
     if offset is not None:
         connection.execute(
@@ -62,8 +65,8 @@ def drop_tenant(connection: sqlite3.Connection, tenant: str) -> None:
 
 def _write_nodes(
     connection: sqlite3.Connection, tenant: str, nodes: Mapping[str, Facts]
-) -> tuple[dict[str, int], dict[str, int], list[int]]:
-    """Write nodes. Return the key of every node, the keys of new nodes, and the keys of nodes whose content changed."""
+) -> tuple[dict[str, int], dict[int, Node], list[int]]:
+    """Write nodes. Return the key of every node, the new nodes by key, and the keys of nodes whose content changed."""
     keys: dict[str, int] = {}
     names: list[tuple[str, str, int]] = []
     facts: list[tuple[int, str, str]] = []
@@ -83,17 +86,21 @@ def _write_nodes(
                 names.append((after[0], fold(after[0]), key))
     connection.executemany("UPDATE node SET name = ?, folded = ? WHERE key = ?", names)
     fresh = _number(connection, [identifier for identifier in nodes if identifier not in keys])
-    rows: list[tuple[int, str, str, str, str, str]] = []
-    for identifier, key in fresh.items():
-        stated = nodes[identifier]
-        name = stated.values.get(NAME) or bare_name(identifier)
-        rows.append((key, tenant, identifier, kind_of(identifier), name, fold(name)))
-        if stated:
-            facts.append((key, *stated.dump()))
+    added = _new_nodes(fresh, nodes)
+    rows = [(key, tenant, node.id, node.kind.value, node.name, fold(node.name)) for key, node in added.items()]
+    facts += [(key, *stated.dump()) for identifier, key in fresh.items() if (stated := nodes[identifier])]
     connection.executemany("INSERT INTO node (key, tenant, id, kind, name, folded) VALUES (?, ?, ?, ?, ?, ?)", rows)
     write_spellings(connection, tenant, {row[-1] for row in rows}.union(folded for _, folded, _ in names))
     connection.executemany("INSERT OR REPLACE INTO fact (key, properties, stamps) VALUES (?, ?, ?)", facts)
-    return keys | fresh, fresh, changed
+    return keys | fresh, added, changed
+
+
+def _new_nodes(fresh: Mapping[str, int], nodes: Mapping[str, Facts]) -> dict[int, Node]:
+    stated = [nodes[identifier] for identifier in fresh]
+    names = [facts.values.get(NAME) or bare_name(identifier) for identifier, facts in zip(fresh, stated, strict=True)]
+    properties = [facts.visible() if facts else NOTHING for facts in stated]
+    columns = (fresh, map(kind_of, fresh), names, properties, repeat(NOTHING))
+    return dict(zip(fresh.values(), made(Node, len(fresh), columns), strict=True))
 
 
 def _number(connection: sqlite3.Connection, identifiers: Sequence[str]) -> dict[str, int]:
@@ -102,7 +109,7 @@ def _number(connection: sqlite3.Connection, identifiers: Sequence[str]) -> dict[
     return {identifier: key for key, identifier in enumerate(identifiers, greatest + 1)}
 
 
-def _write_edges(connection: sqlite3.Connection, changes: Changes, keys: Mapping[str, int], fresh: Mapping[str, int]) -> None:
+def _write_edges(connection: sqlite3.Connection, changes: Changes, keys: Mapping[str, int], fresh: Collection[str]) -> None:
     """Write edges. Most edges state only themselves and a time, and need no reading. An edge with a new end needs none either.
 
     A new edge is written once, with all its facts.

@@ -18,6 +18,7 @@ import structlog
 from headwater.backend.home.folder import Home
 from headwater.backend.home.settings import load_settings
 from headwater.backend.serving import LocalService
+from headwater.client import AsyncClient, Client
 from tests.backend.cli.command import headwater
 from tests.captured import capture_pipeline
 
@@ -67,6 +68,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audited]:
     asyncio.run(capture_pipeline(home, root))
     audited = Audited(home, root)
     # Its log lines go to standard error, as those of `serve` do: a command of this process must not take them for its own words.
+    structlog.reset_defaults()  # an earlier test of this process may have set loggers up for a service
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     audited.service.start()
     yield audited
@@ -121,6 +123,19 @@ def test_the_impact_of_records_is_written(audited: Audited) -> None:
     first, second = audited.new(2)
     assert first["what"] == second["what"] == "impact"
     assert first["records"] == second["records"] > 10
+
+
+def test_both_clients_ask_for_the_derived_records_of_a_subject_and_it_is_written(audited: Audited) -> None:
+    client, waiting = Client(audited.service.url, audited.home.key()), AsyncClient(audited.service.url, audited.home.key())
+    source = str(audited.root / "raw" / "weather.csv")
+    found = client.subject_access(source, where=_SECRET)
+    (entry,) = audited.new()
+    assert (entry["what"], entry["records"], entry["on"][0]) == ("subject", len(found.records) + len(found.selected), source)
+    assert f"dataset:file:{audited.report}" in {record.dataset for record in found.records} & set(entry["on"])
+    assert (found.complete, found.former_records, found.total) == (True, [], len(found.records))
+    assert asyncio.run(waiting.subject_access(source, where=_SECRET)) == found
+    audited.new()
+    assert _SECRET not in audited.home.audit.read_text()
 
 
 def test_an_export_is_written_when_it_begins_and_when_it_ends(audited: Audited) -> None:
@@ -234,3 +249,24 @@ def test_nothing_is_told_that_cannot_be_written(tmp_path: Path) -> None:
         assert [entry["what"] for entry in audited.new(2)] == ["audit.resumed", "rows"]
     finally:
         audited.service.stop()
+
+
+_READERS = """query ($of: ID!, $since: String!, $until: String) { datasetReaders(dataset: $of, since: $since, until: $until) {
+  uncertain damaged searchedBackTo readers { who operations answers records first last } } }"""
+
+
+def test_readers_of_a_dataset_are_listed_and_those_of_another_are_not(audited: Audited) -> None:
+    dataset = f"dataset:file:{audited.report}"
+    told = len(audited.ask(_ROWS, of=dataset, where=_SECRET)["data"]["rows"]["rows"])
+    audited.ask(_ROWS, of=dataset, where="false")
+    (with_records, _) = audited.new(2)
+    asked = {"of": dataset, "since": with_records["at"]}
+    (reader,) = audited.ask(_READERS, **asked)["data"]["datasetReaders"]["readers"]
+    assert (reader["answers"], reader["records"], reader["first"]) == (1, told, with_records["at"])
+    assert audited.ask(_READERS, of=dataset, since="2020-01-01", until="2020-01-02")["data"]["datasetReaders"]["readers"] == []
+    assert audited.ask(_READERS, of=f"{dataset}2", since=with_records["at"])["data"]["datasetReaders"]["readers"] == []
+    assert audited.ask(_READERS, of=dataset, since="yesterday")["errors"]
+    client, waiting = Client(audited.service.url, audited.home.key()), AsyncClient(audited.service.url, audited.home.key())
+    found = client.dataset_readers(dataset, since=with_records["at"])
+    assert (found.readers[0].who, found.readers[0].records, found.damaged, found.searched_back_to) == (reader["who"], told, 0, None)
+    assert asyncio.run(waiting.dataset_readers(dataset, since=with_records["at"])) == found

@@ -19,7 +19,7 @@ from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import ForbiddenError
 from headwater.backend.api.permitted_culprits import PermittedCulprits
 from headwater.backend.questions.masked_answers import SHOWN
-from headwater.backend.rerun.culprits.jobs import Culprit, CulpritSearches, CulpritSearchJob
+from headwater.backend.rerun.culprit_searches import Culprit, CulpritSearches, CulpritSearchJob
 from headwater.backend.rerun.queued_jobs import now
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.access.rights import rights_of
@@ -28,10 +28,13 @@ from tests.backend.service import ServiceProcess
 
 WHY = 'mutation { startWhy(run: "job:default:nothing") { id } }'
 BLAME = 'mutation { startBlame(dataset: "/data/nothing", where: "x = 1") { id } }'
+COMPARE = 'mutation { startCompare(first: "run:1", second: "run:2") { id } }'
+CLEAN = 'mutation { startClean(dataset: "/data/nothing", quality: "x") { id } }'
+WITNESS = 'mutation { startWitness(dataset: "/data/nothing", where: "x = 1") { id } }'
 TENANT = "default"
 
 
-@pytest.mark.parametrize("document", [WHY, BLAME])
+@pytest.mark.parametrize("document", [WHY, BLAME, COMPARE, CLEAN, WITNESS])
 @pytest.mark.parametrize(
     ("tenant", "roles", "scopes", "codes"),
     [
@@ -52,15 +55,15 @@ def test_a_search_is_for_whoever_may_replay_in_the_tenant_of_the_home(
     assert answer["errors"][0]["extensions"]["code"] in codes, answer
 
 
-def test_a_blame_needs_the_right_to_see_values(service: ServiceProcess) -> None:
-    """Its answer says whether a predicate holds, so it would show values bit by bit."""
+def test_searches_that_show_values_need_the_right_to_see_them(service: ServiceProcess) -> None:
+    """The answer of a blame says whether a predicate holds, so it would show values bit by bit."""
     rights = rights_of([], ["read", "replay"], lambda field, name: ValueError(f"{field} {name}"))
     with closing(KeyRing(service.home.named_keys)) as ring:
         _, text = ring.create(f"culprits-{uuid4().hex}", rights, tenant="default")
     with service.client(key=False, headers={"X-Api-Key": text}) as caller:
-        blame = caller.post("/graphql", json={"query": BLAME}).json()
+        refused = [caller.post("/graphql", json={"query": document}).json() for document in (BLAME, COMPARE, CLEAN, WITNESS)]
         why = caller.post("/graphql", json={"query": WHY}).json()
-    assert blame["errors"][0]["extensions"]["code"] == "ForbiddenError"
+    assert [answer["errors"][0]["extensions"]["code"] for answer in refused] == ["ForbiddenError"] * 4
     assert why["errors"][0]["extensions"]["code"] == "NotFoundError"
 
 
@@ -68,7 +71,7 @@ class _Searches(CulpritSearches):
     """Searches whose work is given: a queue as it is, without a home."""
 
     def __init__(self) -> None:
-        super().__init__(cast("Any", None), cast("Any", None), asyncio.Lock())
+        super().__init__(*(cast("Any", None) for _ in range(3)), asyncio.Lock())
 
     def begin(self, work: Callable[[CulpritSearchJob], Awaitable[None]]) -> CulpritSearchJob:
         job = CulpritSearchJob(id=uuid4().hex, tenant=TENANT, started_at=now(), kind="why", subject="run:1")
@@ -107,6 +110,8 @@ async def test_values_and_messages_are_shown_to_those_who_may_see_them(
 
     async def find(job: CulpritSearchJob) -> None:
         job.records, job.origins = [Culprit("file:/a", 3, {"age": "x17"})], [Culprit("file:/b", 5, {"age": "x17"})]
+        job.doing, job.cleaning = "leaving out x17", cast("Any", "x17")
+        job.comparison = cast("Any", "x17")
         job.notes, job.count, job.problem = ["another message: x17"], 1, "it failed in another way: ValueError: x17"
 
     job = await _ended(searches, searches.begin(find))
@@ -119,10 +124,16 @@ async def test_values_and_messages_are_shown_to_those_who_may_see_them(
     assert await caller.get("sales", job.id) is None
 
 
-async def test_a_blame_of_masked_columns_is_refused(tmp_path: Path) -> None:
+async def test_a_search_that_shows_masked_columns_is_refused(tmp_path: Path) -> None:
     caller = _permitted(_Searches(), tmp_path, (Scope.READ, Scope.REPLAY, Scope.RECORDS), masked=True)
     with pytest.raises(ForbiddenError, match="masked"):
         await caller.start_blame(TENANT, "out", None, "age > 3", 60)
+    with pytest.raises(ForbiddenError, match="masked"):
+        await caller.start_witness(TENANT, "out", "age > 3", [], 60)
+    with pytest.raises(ForbiddenError, match="masked"):
+        await caller.start_compare(TENANT, "run:1", "run:2", 60, replays=False)
+    with pytest.raises(ForbiddenError, match="masked"):
+        await caller.start_clean(TENANT, "out", "age", None, 10, None, dry_run=True)
 
 
 async def test_a_search_is_cancelled_and_keeps_what_it_found() -> None:

@@ -17,7 +17,7 @@ from websockets.typing import Subprotocol
 
 from headwater.backend.access.keys import KeyRing
 from headwater.client import AsyncClient, Client, Node, Progress
-from headwater.errors import HeadwaterError, InvalidQueryError, KeyRequiredError, UnavailableError
+from headwater.errors import HeadwaterError, InvalidQueryError, KeyRequiredError, NotFoundError, UnavailableError
 from headwater.graph.access.scopes import Scope
 from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess
@@ -67,6 +67,17 @@ def test_progress_and_replays_are_told_at_once(caller: Client) -> None:
         assert not captures._state.waiting
     with caller.follow_recaptures("0" * 32) as recaptures:
         assert not recaptures._state.waiting
+    with caller.follow_culprit_searches("0" * 32) as searches:
+        assert not searches._state.waiting
+
+
+def test_suspects_and_explanations_of_what_is_unknown_are_refused(caller: Client) -> None:
+    with pytest.raises(NotFoundError, match="Nothing is known of nobody"):
+        caller.suspects("nobody")
+    with pytest.raises(NotFoundError):
+        caller.explain("dataset:file:%2Fnowhere", bad="true")
+    with pytest.raises(NotFoundError):
+        caller.suspect_instances("dataset:file:%2Fnowhere", bad="true")
 
 
 def test_an_event_loop_follows_too(service: ServiceProcess, client: httpx.Client) -> None:

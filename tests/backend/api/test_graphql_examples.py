@@ -19,10 +19,18 @@ _EXAMPLES = re.findall(r"^```graphql\n(.*?)^```$", _TEXT, re.MULTILINE | re.DOTA
 # Fields without an answer, for want of a capture of the pipeline or of programs of the home: the code of the error.
 _UNANSWERED = {
     "trace": {"UnsupportedError", "NotFoundError"},
+    "subjectAccess": {"UnsupportedError", "NotFoundError"},
+    "rankInputs": {"UnsupportedError", "NotFoundError"},
+    "explain": {"UnsupportedError", "NotFoundError"},
+    "suspectInstances": {"UnsupportedError", "NotFoundError"},
+    "suspects": {"NotFoundError"},
     "startTrace": {"UnsupportedError", "NotFoundError"},
     "startRecapture": {"UnsupportedError", "NotFoundError"},
     "startWhy": {"NotFoundError"},
     "startBlame": {"UnsupportedError", "NotFoundError"},
+    "startWitness": {"UnsupportedError", "NotFoundError"},
+    "startCompare": {"NotFoundError"},
+    "startClean": {"UnsupportedError", "NotFoundError"},
     "cancelCulpritSearch": {"NotFoundError"},
     "startReplay": {"UnsupportedError", "NotFoundError"},
     "replayDryRun": {"NotFoundError", "UnsupportedError"},

@@ -189,6 +189,7 @@ def _commands(service: ServiceProcess, key: str, lake: _Lake, depth: _Depth) -> 
     commands = [
         ["trace", report, "--where", "id = 'i0'", "--format", "json"], ["trace", report, "--where", "salary > 's4'"],
         ["trace", str(lake.raw), "--where", "city = 'Ulm'", "--forward", "--format", "csv"], ["trace", report, "--row", "0"],
+        ["subject", str(lake.raw), "--where", "city = 'Ulm'", "--format", "csv"], ["subject", str(lake.raw), "--where", "salary > 's4'"],
         *(["lineage", report, "--direction", "both", "--format", name] for name in _FORMATS),
         ["impact", report], ["versions", report], ["consumers", report], ["describe", report],
         ["column", "access", column], ["column", "lineage", column], ["column", "tags", column],

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from uuid import UUID
 
 import pytest
 
@@ -37,7 +38,7 @@ from tests.backend.api.two_namespaces import (
     restricted,
     teams,
 )
-from tests.backend.events import run_event
+from tests.backend.events import facet, run_event
 
 _READING = (Scope.READ, Scope.RECORDS, Scope.EXPORT)
 _NO_RUN = f"f{THEIR_RUN[1:]}"
@@ -85,7 +86,7 @@ def test_whoever_reads_everything_is_told_of_both_teams(world: Teams) -> None:
 
 @pytest.mark.parametrize("side", [_OUR_SIDE, _OUR_SECOND], ids=["report", "second"])
 def test_no_question_tells_of_the_other_team(world: Teams, reader: dict[str, str], side: Side) -> None:
-    unread = {"rows", "trace"} | ({"viewLink"} if side is _OUR_SECOND else set())  # there are no files, and no link
+    unread = {"rows", "trace", "subjectAccess"} | ({"viewLink"} if side is _OUR_SECOND else set())  # there are no files, and no link
     answered = set()
     for name, document in questions_about(side):
         response = world.client.post("/graphql", json={"query": document}, headers=reader)
@@ -123,7 +124,7 @@ def test_what_is_not_open_is_refused_whatever_is_asked(world: Teams, reader: dic
             errors = world.ask(reader, document)["errors"]
             assert {error["extensions"]["code"] for error in errors} == {"ForbiddenError"}, (document, errors)
             refused.add(name)
-    assert {"traceJob", "replays", "replay", "recaptures", "recapture", "registrations", "admin", "audit"} <= refused
+    assert {"traceJob", "replays", "replay", "recaptures", "recapture", "registrations", "erasures", "admin", "audit"} <= refused
 
 
 # Routes -------------------------------------------------------------------------------------------------------------------------------
@@ -171,10 +172,10 @@ def _everything_told(world: Teams, headers: dict[str, str]) -> dict[str, str]:
 @pytest.mark.slow
 def test_nothing_that_is_told_moves_with_events_of_the_other_team(tmp_path: Path) -> None:
     # They write nothing new: the time of the last write is a property of the dataset, for every writer.
-    again = [event | {"eventTime": "2031-01-01T00:00:00Z", "eventType": "RUNNING"} for event in events()]
+    again = [event | {"eventTime": "2026-01-01T00:00:00Z", "eventType": "RUNNING"} for event in events()]
     again = [event for event in again if event["job"]["namespace"] == THEIR_JOBS]
     reading = run_event(
-        8, eventTime="2031-01-02T00:00:00Z", job={"namespace": THEIR_JOBS, "name": "canaryreader"}, outputs=[],
+        8, eventTime="2026-01-02T00:00:00Z", job={"namespace": THEIR_JOBS, "name": "canaryreader"}, outputs=[],
         inputs=[dataset(OURS, name, column) for name, column in (("orders", "amount"), ("report", "total"))],
     )  # fmt: skip
     with teams(tmp_path) as world:
@@ -244,6 +245,24 @@ def test_a_walk_stops_at_what_is_hidden_and_says_so(world: Teams, reader: dict[s
         "notes"
     ]
     assert notes == ["Something that belongs here lies in namespaces that this key may not read."]
+
+
+def test_a_run_is_no_replay_of_a_run_of_elsewhere(world: Teams) -> None:
+    producer = world.key("replayer", restricted(Scope.INTAKE))
+    own = run_event(51, job={"namespace": OUR_JOBS, "name": "x"}, inputs=[], outputs=[dataset(OURS, "made")])
+
+    def send(number: int, *replaced: str) -> tuple[int, str]:
+        run = {"runId": str(UUID(int=number)), "facets": {"headwater_replay": facet(replaces=list(replaced))}}
+        event = run_event(number, job={"namespace": OUR_JOBS, "name": "x"}, run=run, inputs=[], outputs=[])
+        answer = world.client.post("/api/v1/lineage", json=event, headers=producer)
+        return answer.status_code, answer.text.replace(THEIR_RUN, "a-run").replace(_NO_RUN, "a-run").replace(run["runId"], "this")
+
+    assert world.client.post("/api/v1/lineage", json=own, headers=producer).status_code == 201
+    hidden, absent = send(52, OUR_RUN, THEIR_RUN.upper()), send(52, _NO_RUN)
+    assert (hidden[0], "is not known in the namespaces of this key" in hidden[1]) == (422, True), hidden
+    assert hidden == absent
+    assert send(53, OUR_RUN)[0] == 201
+    world.settle()
 
 
 def test_a_key_without_patterns_sees_everything_as_before(world: Teams) -> None:

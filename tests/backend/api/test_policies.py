@@ -82,6 +82,32 @@ def test_a_steward_of_some_namespaces_removes_no_tag_that_a_policy_names(service
     of_lake.describe(_RAW, remove={"tags": ["pii"]})
 
 
+def test_both_clients_and_the_command_list_data_that_must_go(service: ServiceProcess) -> None:
+    client, waiting = Client(service.url, service.home.key()), AsyncClient(service.url, service.home.key())
+    _described(client, service, retention="P1Y")
+    found = client.retention(within_days=0)
+    (due,) = found.expiring
+    assert (due.dataset, due.source, due.days, due.overdue, due.born_known) == (_PUBLIC, _RAW, 365.0, True, False)
+    assert (due.path[0], due.path[-1], found.unknown) == (_RAW, _PUBLIC, [_RAW])
+    assert asyncio.run(waiting.retention(_PUBLIC)).expiring == [due]
+    assert client.retention(_RAW).expiring == []
+    with pytest.raises(NotFoundError):
+        client.retention("nothing")
+    listed = headwater("retention", "--format", "json", "--home", str(service.home.path), code=1)
+    assert [row["state"] for row in json.loads(listed.stdout)] == ["overdue"]
+    _described(client, service, legal_hold="case 9")
+    held = headwater("retention", "public/people", "--home", str(service.home.path))
+    assert "case 9" in held.stdout
+    client.describe(_RAW, remove={"legal_hold": [], "retention": []})
+    service.settled()
+    with closing(KeyRing(service.home.named_keys)) as ring:
+        scopes = frozenset(ROLES["viewer"])
+        within = dict.fromkeys(scopes, Namespaces.of(["lake"]))
+        of_lake = Client(service.url, ring.create("of-lake", Rights(scopes, within), tenant="default")[1])
+    with pytest.raises(HeadwaterError, match="not open to keys restricted"):
+        of_lake.retention()
+
+
 @pytest.mark.parametrize("command", [["check", "FILE"], ["test", "FILE"], ["report"], ["list"], ["infer"], ["remove", "lake"]])
 def test_a_command_on_a_missing_home_names_it_and_makes_none(command: list[str], tmp_path: Path) -> None:
     file, home = tmp_path / "policy.yaml", tmp_path / "missing"
@@ -90,3 +116,19 @@ def test_a_command_on_a_missing_home_names_it_and_makes_none(command: list[str],
     refused = headwater("policy", *arguments, "--home", str(home), code=3)
     assert f"There is no home {home}" in refused.stderr
     assert not home.exists()
+
+
+def test_both_clients_check_and_apply_a_contract(service: ServiceProcess) -> None:
+    client, waiting = Client(service.url, service.home.key()), AsyncClient(service.url, service.home.key())
+    contract = {
+        "apiVersion": "v3.1.0", "kind": "DataContract", "id": "people", "version": "1", "status": "active",
+        "schema": [{"name": "people", "tags": ["contracted"]}], "slaProperties": [{"property": "latency", "value": 1, "unit": "d"}],
+    }  # fmt: skip
+    report = client.check_contract(contract, {"people": _PUBLIC})
+    assert [(each.outcome, each.dataset) for each in report.clauses] == [("BROKEN", _PUBLIC)]
+    assert asyncio.run(waiting.check_contract(contract, {"people": _PUBLIC})).clauses == report.clauses
+    assert asyncio.run(waiting.apply_contract(contract, {"people": _PUBLIC})) == 1
+    service.settled()
+    assert client.execute("query ($i: ID!) { node(id: $i) { descriptions { tags } } }", i=_PUBLIC)["node"]["descriptions"]["tags"] == [
+        "contracted"
+    ]

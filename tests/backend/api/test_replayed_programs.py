@@ -61,7 +61,7 @@ def _attack(service: ServiceProcess, client: httpx.Client, folder: Path, number:
     assert client.post("/api/v1/lineage", json=events).status_code == 201
     service.settled()
     if again:
-        ended = [event | {"eventType": "COMPLETE", "eventTime": f"2030-01-31T10:{number % 60:02}:00Z"} for event in events]
+        ended = [event | {"eventType": "COMPLETE", "eventTime": f"2026-01-31T10:{number % 60:02}:00Z"} for event in events]
         begun = [event | {"eventType": "START"} for event in events]
         assert client.post("/api/v1/lineage", json=begun + ended).status_code == 201
         service.settled()

@@ -141,6 +141,19 @@ def test_what_an_impact_tells_stops_at_what_is_hidden(world: Teams, reader: dict
         assert answer["data"]["impact"]["exact"] is False
 
 
+def test_the_derived_records_of_a_subject_stop_at_what_is_hidden(world: Teams, reader: dict[str, str]) -> None:
+    told = "exact complete datasets { dataset records former complete reasons } records { dataset } incomplete { what reason } notes"
+    query = f'query ($d: String!) {{ subjectAccess(dataset: $d, where: "true") {{ {told} }} }}'
+    whole = world.ask(world.home, query, d=dataset("orders"))["data"]["subjectAccess"]
+    assert {dataset("report"), dataset("back")} <= {one["dataset"] for one in whole["datasets"] if one["records"]}
+    assert CANARY in json.dumps(whole).lower()
+    answer = world.ask(reader, query, d=dataset("orders"))
+    assert CANARY not in json.dumps(answer).lower(), answer
+    shown = answer["data"]["subjectAccess"]
+    assert (shown["exact"], shown["complete"]) == (False, False)
+    assert not any(one["complete"] for one in shown["datasets"])
+
+
 def test_a_file_of_another_team_that_is_gone_is_not_named(opened: tuple[Teams, Lake], reader: dict[str, str]) -> None:
     world, lake = opened
     file = lake.path("canarysecret") / "part.csv"

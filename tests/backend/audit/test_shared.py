@@ -13,11 +13,12 @@ import pytest
 
 from headwater.backend.audit.lines import MatchingEntries, Wanted, earlier_files, name_of_full
 from headwater.backend.audit.log import AuditLog, append_line
-from headwater.backend.audit.reader import SharedAudit
+from headwater.backend.audit.reader import OwnAudit, SharedAudit
 from headwater.backend.audit.shared.copier import AuditCopier
 from headwater.backend.ingest.log.postgres.address import Address
 from headwater.backend.ingest.log.postgres.migrations import migrate
 from headwater.errors import UnavailableError
+from tests.backend.audit.test_readers import read_entries, write_entries
 from tests.backend.cli.command import headwater
 from tests.databases import PASSWORD, USER, Postgres, postgres
 
@@ -99,7 +100,11 @@ def _shown(address: Address, most: int = 1000, **wanted: Any) -> list[str]:
 
 
 def _breaks(address: Address) -> list[str]:
-    found = SharedAudit(address).verify()
+    audit = SharedAudit(address)
+    try:
+        found = audit.verify()
+    finally:
+        audit.close()
     assert found.broken == len(found.breaks)
     return [f"{one.line}: {one.reason}" for one in found.breaks]
 
@@ -206,6 +211,18 @@ def test_what_is_done_to_the_copy_shows(replica: Callable[..., Replica], address
     assert _breaks(address) == []
     server.run(*CHANGES[change])
     assert _breaks(address) != []
+
+
+def test_readers_are_the_same_in_a_common_log(replica: Callable[..., Replica], address: Address) -> None:
+    mine = replica("mine")
+    write_entries(mine.path)
+    mine.copy()
+    audit = SharedAudit(address)
+    try:
+        assert read_entries(audit) == read_entries(OwnAudit(mine.path))
+        assert read_entries(audit).uncertain == 1
+    finally:
+        audit.close()
 
 
 def _two(replica: Callable[..., Replica]) -> tuple[Replica, Replica]:

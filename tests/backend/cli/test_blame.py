@@ -14,7 +14,8 @@ from typer.testing import CliRunner, Result
 
 from headwater.backend.cli.blame import app
 from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
-from headwater.backend.rerun.culprits.jobs import CulpritSearches
+from headwater.backend.rerun.cleaning.clean import CleanRequest
+from headwater.backend.rerun.culprit_searches import CulpritSearches
 from headwater.backend.rerun.culprits.wrong_rows import BlameRequest
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError, UnsupportedError
@@ -88,7 +89,7 @@ def test_the_records_behind_a_row_of_csv_are_traced_to_their_origins(folder: Pat
 async def test_a_service_searches_in_the_background(folder: Path) -> None:
     async with await Workspace.open(load_settings(home=folder / "home")) as workspace:
         await workspace.take_in()
-        searches = CulpritSearches(workspace, DirectQuestions(workspace.graph, workspace.records), asyncio.Lock())
+        searches = CulpritSearches(workspace, DirectQuestions(workspace.graph, workspace.records), workspace.replays(), asyncio.Lock())
         request = BlameRequest(dataset=str(folder / "strongest"), assertion="max_wind < 250")
         identifier = await searches.start_blame(DEFAULT_TENANT, request, 3_000)
         async with asyncio.timeout(500):
@@ -99,6 +100,16 @@ async def test_a_service_searches_in_the_background(folder: Path) -> None:
         assert [(one.file, one.row, dict(one.values)) for one in job.records] == [
             (f"file:{folder}/weather.csv", 217, {"station": "B", "wind": "1048"})
         ]
+        request_ = CleanRequest(dataset=str(folder / "strongest"), quality="-max_wind", count=1)
+        identifier = await searches.start_clean(DEFAULT_TENANT, request_, 600, by="eve", dry_run=False)
+        async with asyncio.timeout(500):
+            while (job := await searches.get(DEFAULT_TENANT, identifier)) is not None and not job.has_ended:  # noqa: ASYNC110 - a job tells nobody
+                await asyncio.sleep(0.2)
+        assert job is not None
+        assert job.cleaning is not None
+        assert job.cleaning.cleaned is not None, job.error
+        assert (job.state, job.count, job.cleaning.cleaned.replay.started_by) == ("complete", 100, "eve")
+        assert (job.cleaning.plan.before.rows, job.cleaning.cleaned.after.rows) == (4, 3)  # the station is gone with its records
         await searches.close()
 
 

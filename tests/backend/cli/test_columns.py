@@ -113,6 +113,14 @@ def test_who_touched_a_column(described: Path) -> None:
     assert rows("column", "access", OUT, "worst", "--until", "2020-01-01", "--home", described) == []
 
 
+def test_a_report_lists_who_touched_a_column_and_what_derives_from_it(described: Path) -> None:
+    found = rows("column", "report", CLEAN, "wind", "--home", described)
+    assert {(row["kind"], row["name"]) for row in found} >= {("read", "job:local:report"), ("derived", f"column:file:{OUT}:worst")}
+    assert "reader" not in {row["kind"] for row in found}, "no service answered anything"
+    outside = rows("column", "report", CLEAN, "wind", "--until", "2020-01-01", "--home", described)
+    assert {row["kind"] for row in outside} == {"derived"}
+
+
 def test_a_tag_reaches_what_is_made_of_its_column_until_it_is_taken_back(described: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(described, home)

@@ -54,6 +54,9 @@ def test_a_bundle_is_exported_and_verified(home: Path, tmp_path: Path) -> None:
     assert rotated == _run(home, "key").stdout.strip()
     assert _verify(bundle, key).exit_code == 0
     assert "NOT valid" in str(_verify(bundle, rotated).exception)
+    mistyped = str(_verify(bundle, "acme/lineage").exception)
+    assert "is no public key" in mistyped
+    assert "NOT valid" not in mistyped  # that would speak about the bundle
     bundle.write_bytes(bundle.read_bytes()[:-1])
     assert "NOT valid" in str(_verify(bundle, key).exception)
 
@@ -69,7 +72,9 @@ def test_bad_input_is_refused(home: Path, tmp_path: Path) -> None:
     ):
         assert isinstance(_run(home, *arguments).exception, error), arguments
     assert not Path(bundle).exists()
-    assert isinstance(_verify(tmp_path / "missing", "x").exception, ConfigurationError)
+    assert isinstance(
+        _verify(tmp_path / "missing", "acme/lineage+c616a676+ATXbsjz2Mge/DGCNAnfzUw4Ylzz8pkQOV56sS89RSXWU").exception, ConfigurationError
+    )
     assert isinstance(_verify(Path(__file__), "x").exception, InvalidInputError)
 
 

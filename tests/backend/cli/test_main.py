@@ -93,7 +93,7 @@ def test_a_typo_is_told_what_is_near() -> None:
 
 
 def test_of_a_group_that_has_no_such_command_the_commands_are_named() -> None:
-    assert "There are: access, lineage, tags." in headwater("column", "nowhere.a", code=2).stderr
+    assert "There are: access, report, lineage, tags." in headwater("column", "nowhere.a", code=2).stderr
 
 
 @pytest.mark.parametrize("arguments", [("column", "--home", "x"), ("--home", "x", "trace", "y")])

@@ -51,9 +51,9 @@ def test_a_run_with_fewer_rows_is_named(home: Path) -> None:
     result = _run(home, "nightly")
     assert result.exit_code == 0, result.output
     found = {row["metric"]: row for row in json.loads(result.stdout)}
-    assert set(found) == {"rows of /out/report", "bytes of /out/report"}
+    assert set(found) == {"rows of /out/report", "bytes of /out/report", "rows of /out/report in each second"}
     rows = found["rows of /out/report"]
-    assert (rows["job"], rows["value"], rows["change"], rows["runs"]) == ("nightly", 333, "-67 %", _RUNS - 1)
+    assert (rows["job"], rows["value"], rows["change"], rows["compared"]) == ("nightly", 333, "-67 %", _RUNS - 1)
 
 
 def test_an_earlier_run_is_compared_with_the_runs_before_it(home: Path) -> None:

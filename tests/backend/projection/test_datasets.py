@@ -224,6 +224,15 @@ async def test_a_query_that_writes_nothing_accesses_what_it_reads(tmp_path: Path
         }
 
 
+async def test_the_sources_of_an_input_are_not_the_work_of_the_job_that_reads_it(tmp_path: Path) -> None:
+    fields = {"wind": {"inputFields": [FIELD]}}
+    async with graph_of(tmp_path, run_event(inputs=[derived({"fields": fields, "dataset": [FIELD]}, "wind")])) as graph:
+        assert await graph.arcs(EdgeKind.DERIVES) == {("column:file:/weather:wind", "column:file:/hours:wind")}
+        assert await graph.arcs(EdgeKind.ACCESSES) == set()
+        (way,) = await derivations(graph.store, graph.tenant, ["column:file:/hours:wind"], direction=Direction.UPSTREAM)
+        assert JOB_ID not in str(way)
+
+
 async def test_columns_without_a_name_are_left_out_and_the_run_says_so(tmp_path: Path) -> None:
     fields = [{"name": "wind"}, {"name": ""}, {"type": "double"}, {"name": None}]
     lineage = {"fields": {"wind": {"inputFields": [FIELD, {**FIELD, "field": ""}]}, "": {"inputFields": [FIELD]}}}

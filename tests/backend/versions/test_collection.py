@@ -102,6 +102,31 @@ async def test_a_legal_hold_keeps_a_block_or_all(history: History) -> None:
     assert (await _reasons(history))[:2] == ["a legal hold covers it: case 18"] * 2
 
 
+@pytest.mark.parametrize("held", ["dataset", "column", "platform", "version"])
+async def test_a_hold_on_a_source_of_a_source_keeps_what_derives_from_it(history: History, held: str) -> None:
+    parts = ("lake", "/raw")
+    nodes = {
+        "dataset": node_id("dataset", *parts), "column": node_id("column", *parts, "name"), "platform": node_id("platform", "lake"),
+        "version": node_id("version", *parts, "first"),
+    }  # fmt: skip
+    jobs, between = [node_id("job", "tests", name) for name in ("clean", "load")], node_id("dataset", "file", "/clean")
+    edges = [
+        Edge(nodes["platform"], nodes["dataset"], EdgeKind.CONTAINS),
+        *(Edge(nodes["dataset"], nodes[inside], EdgeKind.CONTAINS) for inside in ("column", "version")),
+        Edge(nodes["dataset"], jobs[0], EdgeKind.READS), Edge(jobs[0], between, EdgeKind.WRITES),
+        Edge(between, jobs[1], EdgeKind.READS), Edge(jobs[1], history.dataset, EdgeKind.WRITES),
+    ]  # fmt: skip
+    blocks = (await history.collector().plan(history.dataset)).verdicts
+    version = Node(nodes["version"], NodeKind.VERSION, "first", {"writtenAt": blocks[1].block.written_at})
+    await history.graph.apply(TENANT, [GraphBatch(Stamp("2026-01-01T00:00:00.000000Z", "k"), nodes=[version], edges=edges)])
+    assert (await _reasons(history))[:2] == ["", ""]
+    await history.hold(nodes[held], "case 30")
+    reasons = await _reasons(history)
+    assert [("case 30" in reason, "from which it derives" in reason) for reason in reasons[:2]] == [
+        (held != "version", held != "version"), (True, True),
+    ]  # fmt: skip
+
+
 async def test_a_hold_on_dropped_blocks_keeps_the_trash(history: History) -> None:
     collector = history.collector()
     collector.enrol(history.dataset, by=BY)

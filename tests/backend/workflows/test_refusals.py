@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.yaml_reader import MOST_BYTES, parse_document
 from headwater.errors import HeadwaterError, InvalidInputError, NotFoundError, UnsupportedError
+from headwater.graph.yaml_reader import MOST_BYTES, parse_document
 from tests.backend.workflows.laboratory import Laboratory, channels, task
 
 FLOW: dict[str, Any] = {

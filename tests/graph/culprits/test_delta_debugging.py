@@ -39,6 +39,14 @@ def test_one_record_of_a_million_takes_few_tests() -> None:
     assert found.tests <= 22
 
 
+@pytest.mark.parametrize(("needed", "most"), [(2, 36), (3, 55), (8, 145)])
+def test_a_few_records_of_many_are_found_in_a_few_tests_for_each(needed: int, most: int) -> None:
+    wanted = {("a", row * 9_973 % 10_000) for row in range(1, needed + 1)}
+    found = minimize(RecordSet.of_ranges([("a", 0, 10_000)]), lambda part: wanted <= set(part))
+    assert (set(found.records), found.is_minimal) == (wanted, True)
+    assert found.tests <= most
+
+
 @given(ROWS)
 def test_a_failure_that_needs_no_record_has_the_empty_minimum(rows: dict[str, set[int]]) -> None:
     found = minimize(RecordSet.of(rows), lambda part: True)

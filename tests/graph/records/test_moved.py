@@ -46,3 +46,8 @@ def test_the_key_of_a_name_is_of_one_tenant_and_one_length() -> None:
     assert all(0 < key < 2**63 for key in keys)
     assert name_key("a", _block("table/key", 0, 0)) == 0
     assert (keys[0] & 1, name_key("a", _block(f"file:/a/{_UNIQUE}")) & 1) == (0, 1)
+
+
+@pytest.mark.parametrize(("modified", "words"), [(1795942940008, "2026-11-29 09:02:20.008 UTC"), (10**18, f"{10**18} ms")])
+def test_a_state_of_a_file_is_written_for_people(modified: int, words: str) -> None:
+    assert str(FileBlock("file:/x", 21, modified)) == f"21 bytes, modified at {words}"

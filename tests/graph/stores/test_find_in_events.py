@@ -75,13 +75,13 @@ async def test_a_run_is_found_by_its_id(shop: GraphStore, tenant: str) -> None:
 async def test_facets_of_a_real_lake_count_and_narrow(shop: GraphStore, tenant: str) -> None:
     every = await shop.find(tenant, SearchRequest(kinds=(NodeKind.DATASET,)), first=100)
     facets = {name: {each.value: each.count for each in found} for name, found in every.facets.items()}
-    assert every.total == len(every.hits) == 10 + 2 * len(HOSTILE)
-    assert facets["namespace"] == {LAKE: 8 + 2 * len(HOSTILE), "postgres://shop:5432": 2}
+    assert every.total == len(every.hits) == 12 + 2 * len(HOSTILE)
+    assert facets["namespace"] == {LAKE: 9 + 2 * len(HOSTILE), "postgres://shop:5432": 3}
     assert (facets["owner"]["team:finance"], facets["tag"]["golden"], facets["term"]["Net Turnover"]) == (2, 1, 1)
     assert facets["state"]["FAIL"] == 2
     for chosen, count in (
         ({"owners": ("team:finance",)}, 2), ({"tags": ("golden",)}, 1), ({"terms": ("Net Turnover",)}, 1), ({"states": ("FAIL",)}, 2),
-        ({"namespaces": ("postgres://shop:5432",)}, 2), ({"platforms": ("postgres",)}, 2),
+        ({"namespaces": ("postgres://shop:5432",)}, 3), ({"platforms": ("postgres",)}, 3),
         ({"owners": ("team:finance",), "states": ("FAIL",)}, 1), ({"owners": ("team:finance", "team:data")}, 3),
     ):  # fmt: skip
         for order in Order:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import neo4j
@@ -12,9 +13,10 @@ import pytest
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, node_id
 from headwater.graph.search import Order, SearchRequest
 from headwater.graph.stores import GraphStore, open_store
-from headwater.graph.stores.neo4j import write
+from headwater.graph.stores.neo4j import list_counts, write
 from headwater.graph.stores.neo4j.migrations import MIGRATIONS
 from headwater.graph.stores.rollups import Lens
+from tests.graph.views.history import FEB, JAN, ran
 from tests.neo4j_server import Neo4jServer
 
 pytestmark = pytest.mark.neo4j
@@ -133,3 +135,24 @@ async def test_services_that_write_at_once_count_each_flow_once(neo4j_server: Ne
         assert {group.id: group.members for group in by_tag.groups} == {"tag:t1": 1}
     finally:
         await asyncio.gather(*(store.close() for store in stores))
+
+
+async def test_a_long_list_is_counted_by_the_map(store: GraphStore, tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    described: dict[str, Any] = {"tags": {"tags": [{"key": "gold"}]}, "ownership": {"owners": [{"name": "ann"}]}}
+    raw, mart, other = (
+        {"namespace": namespace, "name": name, "facets": facets}
+        for namespace, name, facets in (("s3://shop", "raw", {}), ("s3://shop", "mart", described), ("hr", "pay", described))
+    )
+    await ran(store, tenant, JAN, "load", "r1", [raw], [mart], "FAIL")
+    await ran(store, tenant, FEB, "pay", "r2", [], [other])
+    asked = SearchRequest(kinds=(NodeKind.DATASET,), order=Order.FAILED_FIRST)
+    whole = await store.find(tenant, asked)
+    assert (whole.total, whole.counted) == (3, True)
+    monkeypatch.setattr(list_counts, "MOST", 2)
+    found = await store.find(tenant, asked)
+    assert (found.total, found.counted, found.hits) == (3, False, whole.hits)
+    assert found.facets == whole.facets
+    narrowed = await store.find(tenant, replace(asked, namespaces=("s3://shop",)))
+    assert (narrowed.total, narrowed.counted) == (2, True)
+    both = await store.find(tenant, replace(asked, namespaces=("s3://shop", "hr")))
+    assert (both.total, both.counted, len(both.hits)) == (3, False, 3)

@@ -230,3 +230,16 @@ async def test_a_circle_further_away_is_where_the_answer_ends(store, ask, graph,
     await state(graph, "fetch", ["/far"], "/b")
     answer = await ask(graph, dataset=str(tmp_path / "out"), where="v = 5")
     assert answer.records == [TracedRecord("dataset:file:/far", None, None, Grain.DATASET)]
+
+
+async def test_a_captured_job_behind_a_coarse_hop_is_followed_by_datasets(store, ask, graph, raw, tmp_path) -> None:
+    """No record of `mid` was followed through its captured reader, so everything that the reader made may derive from them."""
+    other = write_csv(tmp_path / "other.csv", list(COLUMNS), ROWS)
+    copy(store, other, tmp_path / "mid", 1)
+    copy(store, tmp_path / "mid", tmp_path / "beyond", 2)
+    await state(graph, "load", [str(raw)], str(tmp_path / "mid"))
+    mid, beyond, job = (f"dataset:file:{tmp_path}/mid", f"dataset:file:{tmp_path}/beyond", "job:tests:copy2")
+    links = [Edge(mid, job, EdgeKind.READS), Edge(job, beyond, EdgeKind.WRITES)]
+    await graph.apply(TENANT, [GraphBatch(Stamp.at("2026-01-02T00:00:00Z", "x"), [Node(job, NodeKind.JOB, "copy2")], links)])
+    answer = await ask(graph, dataset=str(raw), rows=[(str(raw), 0)], forward=True)
+    assert [(record.grain, record.dataset) for record in answer.records] == [(Grain.DATASET, beyond)]

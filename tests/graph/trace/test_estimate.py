@@ -14,7 +14,7 @@ from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.records import lists as lists_module
 from headwater.graph.trace import TraceRequest, trace
 from headwater.graph.trace.datasets import find_dataset
-from headwater.graph.trace.engine import _select_records
+from headwater.graph.trace.engine import select_start
 from headwater.graph.trace.estimate import expected_rows
 from headwater.graph.trace.paths_between import datasets_towards
 from headwater.graph.trace.tracer import get_tracer
@@ -41,7 +41,7 @@ async def expected(store: AssociationStore, dataset: Path, *, enough: int = _WIT
         found = await find_dataset(session, None, request.dataset)
         target = (await find_dataset(session, None, str(to))).id if to else None
         towards = await datasets_towards(session, None, found.id, target, forward=request.forward) if target else None
-        begin, _ = _select_records(session, found, request, by_origin=False)
+        begin, _ = select_start(session, found, request, by_origin=False)
         return expected_rows(session, begin, forward=request.forward, goal_datasets=towards, row_limit=enough)
 
 

@@ -72,6 +72,14 @@ async def test_blocks_are_numbered_in_the_order_of_their_commits(store: GraphSto
     assert (second.run, second.has_records, second.written_at) == ("run:w9", True, _at(9))
 
 
+async def test_a_block_has_the_size_that_its_producer_states(store: GraphStore) -> None:
+    stated = {"outputStatistics": {"rowCount": 855_599, "size": 64_000, "fileCount": "many"}}
+    await store.apply(_TENANT, [_write(1, **stated), _write(2, rows=3, outputStatistics={"rowCount": 4})])
+    first, second = await list_blocks(store, _TENANT, _DATASET)
+    assert (first.rows, first.bytes, first.files) == (855_599, 64_000, None)
+    assert (second.rows, second.bytes) == (3, None)
+
+
 async def test_a_job_that_leaves_out_what_it_has_read_consumes_new_blocks(store: GraphStore) -> None:
     consumer = await _consumer(
         store, _write(1, base=True), _read(2, "w1"), _write(3), _read(4, "w3"), _write(5, rows=10), _write(6, rows=5)

@@ -64,6 +64,17 @@ async def test_as_of_an_instant_all_flows_are_current(changed: GraphStore) -> No
     assert await former(changed, as_of=FEB) == set()
 
 
+async def test_an_end_to_which_only_former_flows_lead_is_no_end(changed: GraphStore) -> None:
+    await ran(changed, "t", JAN, "load", "l1", [named("source")], [named("old")])
+    await ran(changed, "t", JAN, "land", "d1", [named("web")], [named("new")])
+    await ran(changed, "t", MAR, "land", "d2", [named("files")], [named("new")])
+    ends = await view(changed, "t", ViewRequest(focus=(REPORT,), ends_only=True))
+    assert {node.node.id for node in await ends.nodes()} == {REPORT, "dataset:file:files"}
+    assert list(ends.notes) == ["Ends to which only former links lead are left out: 2."]
+    before = await view(changed, "t", ViewRequest(focus=(REPORT,), ends_only=True, as_of=FEB))
+    assert {node.node.id for node in await before.nodes()} == {REPORT, "dataset:file:source"}
+
+
 async def test_a_column_that_a_job_no_longer_reads_is_former(store: GraphStore) -> None:
     raw = named("raw", schema=schema("a", "b"))
     for at, run, source in ((JAN, "r1", "a"), (FEB, "r2", "b")):

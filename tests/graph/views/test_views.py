@@ -84,8 +84,13 @@ async def test_names_may_be_withheld_but_counts_are_told(store, tmp_path) -> Non
 TAGGED = GraphBatch(
     AT,
     [
-        Node(CLEAN, NodeKind.DATASET, "clean", {"tags": {"tags": [{"key": "pii", "value": "true"}, {"key": "layer", "value": "silver"}]}}),
-        Node(RAW, NodeKind.DATASET, "raw", {"layer": "bronze"}),
+        Node(
+            CLEAN,
+            NodeKind.DATASET,
+            "clean",
+            {"owners": ["ann"], "tags": {"tags": [{"key": "pii", "value": "true"}, {"key": "layer", "value": "silver"}]}},
+        ),
+        Node(RAW, NodeKind.DATASET, "raw", {"layer": "bronze", "ownership": {"owners": [{"name": "team:raw"}]}}),
         Node("platform:s3", NodeKind.PLATFORM, "s3", {"tags": ["cloud"]}),
     ],
 )
@@ -102,6 +107,8 @@ TAGGED = GraphBatch(
         ("tag=pii=true", {CLEAN}),
         ("tag=cloud", {CLEAN}),
         ("tag!=pii", {CLEANING, RAW, USERS, REPORTING}),
+        ("owner=ann", {CLEAN}),
+        ("owner!=team:raw", {CLEANING, CLEAN, USERS, REPORTING}),
         ("layer=silver", {CLEAN}),
         ("layer=bronze", {RAW}),
         (f"node={DAILY}", {CLEANING, REPORTING}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -44,6 +45,7 @@ _BROKEN: list[tuple[tuple[str | int, ...], Any, str]] = [
     (("eventTime",), "yesterday", "$.eventTime"),
     (("eventTime",), "2013-02-12T03:00:00", "$.eventTime"),
     (("eventTime",), 1360638000, "$.eventTime"),
+    (("eventTime",), (datetime.now(UTC) + timedelta(hours=25)).isoformat(), "$.eventTime"),
     (("eventType",), "DONE", "$.eventType"),
     (("producer",), "", "$.producer"),
     (("schemaURL",), 7, "$.schemaURL"),
@@ -63,7 +65,7 @@ _BROKEN: list[tuple[tuple[str | int, ...], Any, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("place", "value", "field"), _BROKEN)
+@pytest.mark.parametrize(("place", "value", "field"), _BROKEN, ids=range(len(_BROKEN)))  # one value is the time of now
 def test_a_wrong_field_is_named(place: tuple[str | int, ...], value: Any, field: str) -> None:
     event: Any = deepcopy(run_event())
     holder = event
