@@ -1,6 +1,6 @@
 """Time until the page draws the lineage of a dataset in a large lake, and its longest frame.
 
-`python -m bench.page --nodes 10000`.
+`python -m bench.page --nodes 10000`, or with another home `python -m bench.page --home headwater-demo/home --dataset ID`.
 
 A real service serves a home whose graph holds a generated lake (`bench.graphs.lake`). Chromium opens datasets of it: the one with the
 most readers, those with some 1,200 nodes upstream, and the last one. `ui/dev/measure.ts` drives the browser and describes each figure.
@@ -61,8 +61,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--nodes", type=int, default=10_000, help="nodes of the lake")
     parser.add_argument("--rounds", type=int, default=5, help="how often each dataset is opened")
+    parser.add_argument("--home", type=Path, help="a home to open in place of a generated lake")
+    parser.add_argument("--dataset", action="append", help="id of a dataset to open, with --home")
     options = parser.parse_args()
-    home = lake_home(options.nodes)
+    home = options.home or lake_home(options.nodes)
+    foci = json.dumps(options.dataset) if options.dataset else (home / "foci.json").read_text(encoding="utf-8")
     settings = load_settings(home=home, port=0, log_level="warning")
     configure(settings.log_level, settings.log_format)
     service = LocalService(settings)
@@ -72,7 +75,8 @@ def main() -> None:
             environment = os.environ | {
                 "HEADWATER_E2E_LINK": service.link(),
                 "HEADWATER_E2E_SERVICE": service.url,
-                "MEASURE_FOCI": (home / "foci.json").read_text(encoding="utf-8"),
+                "MEASURE_SERVICE_PID": str(os.getpid()),
+                "MEASURE_FOCI": foci,
                 "MEASURE_ROUNDS": str(options.rounds),
                 "MEASURE_FOLDER": folder,
             }

@@ -213,9 +213,65 @@ class Culprit:
 
 
 @dataclass(frozen=True, slots=True)
+class RunCause:
+    """A possible cause of a difference between two runs. `rows` differ in a replay with this change alone.
+
+    `changes` say what changed, `reason` explains the verdict. `is_whole`: this change alone gives the result of the first run.
+    """
+
+    kind: str
+    verdict: str
+    changes: Sequence[str]
+    rows: int | None
+    is_whole: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedResult:
+    """The difference of one dataset. `rows` is None if it is not known, for the `reason`. `differences` has the first rows."""
+
+    dataset: str
+    rows: int | None
+    is_rebuilt: bool
+    reason: str | None
+    differences: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """The comparison of two runs. `together`: all changes together give the result of the first run; None if that is not known."""
+
+    first: str
+    second: str
+    results: Sequence[ComparedResult]
+    causes: Sequence[RunCause]
+    together: bool | None
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaning:
+    """A cleaning of a result. The records are left out at the first of `steps`. `before` and `after` are qualities of the rows.
+
+    `after` and `replay` are None if no replay ran. `commit_replay` puts its result in place.
+    """
+
+    worst: Sequence[Mapping[str, Any]]
+    best: Sequence[Mapping[str, Any]]
+    steps: Sequence[Mapping[str, Any]]
+    before: Mapping[str, Any]
+    after: Mapping[str, Any] | None
+    replay: str | None
+    differing: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class CulpritSearch:
     """A search for the records at which the run `subject` failed (`WHY`), or that make rows of the dataset `subject` wrong (`BLAME`).
 
+    Or a search for the records that still give a row of a dataset (`WITNESS`). A comparison of two runs (`COMPARE`) has its result in
+    `comparison`, and a cleaning (`CLEAN`) in `cleaning`. `records` are then those that it leaves out. `doing` says what the two do now.
     `left` counts the records of the present trial. `count` counts the culprits, and `records` has the first ones. `problem` says why there
     is none. `is_minimal`: each of them is needed. `origins` are the records of sources behind them. `step` and `function` are the line of
     the program and the function that failed.
@@ -236,6 +292,9 @@ class CulpritSearch:
     problem: str | None
     origins: Sequence[Culprit]
     notes: Sequence[str]
+    doing: str | None = None
+    comparison: RunComparison | None = None
+    cleaning: Cleaning | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +327,25 @@ def culprit_search(answer: Mapping[str, Any]) -> CulpritSearch:
     return CulpritSearch(
         answer["id"], answer["kind"], answer["subject"], answer["state"], answer["error"], answer["trials"], int(answer["left"]),
         answer["step"], answer["function"], records, int(answer["count"]), answer["isMinimal"], answer["problem"], origins, answer["notes"],
+        answer["doing"], _comparison(answer["comparison"]) if answer["comparison"] else None,
+        Cleaning(**answer["cleaning"]) if answer["cleaning"] else None,
     )  # fmt: skip
+
+
+def _comparison(answer: Mapping[str, Any]) -> RunComparison:
+    results = [
+        ComparedResult(one["dataset"], _whole(one["rows"]), one["isRebuilt"], one["reason"], one["differences"])
+        for one in answer["results"]
+    ]
+    causes = [
+        RunCause(one["kind"], one["verdict"], one["changes"], _whole(one["rows"]), one["isWhole"], one["reason"])
+        for one in answer["causes"]
+    ]
+    return RunComparison(answer["first"], answer["second"], results, causes, answer["together"], answer["notes"])
+
+
+def _whole(number: float | None) -> int | None:
+    return None if number is None else int(number)
 
 
 def hops(answer: Any) -> list[Hop]:

@@ -24,6 +24,8 @@ from contextlib import suppress
 from typing import Any, Self, TypeVar
 
 from headwater.answers import (
+    Cleaning,
+    ComparedResult,
     Culprit,
     CulpritSearch,
     Edge,
@@ -43,11 +45,43 @@ from headwater.answers import (
     replay,
 )
 from headwater.block_requests import AsyncBlockRequests, BlockRequests
+from headwater.contract_requests import AsyncContractRequests, ContractClause, ContractReport, ContractRequests
 from headwater.description_requests import AsyncDescriptionRequests, Description, DescriptionRequests, GlossaryTerm, SavedView
 from headwater.errors import HeadwaterError, LargeTraceError, NotFoundError, UnavailableError
 from headwater.following import AsyncFollowing, Following
-from headwater.policy_requests import AsyncPolicyRequests, Policy, PolicyDeviation, PolicyReport, PolicyRequests
-from headwater.subscriptions import NODE, RECAPTURE, REPLAY, Subscriptions
+from headwater.policy_requests import (
+    AsyncPolicyRequests,
+    ExpiringData,
+    Policy,
+    PolicyDeviation,
+    PolicyReport,
+    PolicyRequests,
+    RetentionReport,
+)
+from headwater.privacy_requests import (
+    AsyncPrivacyRequests,
+    DatasetReader,
+    DatasetReaders,
+    Erasure,
+    PrivacyRequests,
+    SubjectAccess,
+    SubjectDataset,
+)
+from headwater.subscriptions import CULPRITS, NODE, RECAPTURE, REPLAY, Subscriptions
+from headwater.suspect_requests import (
+    AsyncSuspectRequests,
+    Explanation,
+    Instance,
+    InstanceReport,
+    RankedRecord,
+    Ranking,
+    SourceExplanation,
+    Suspect,
+    SuspectInstance,
+    SuspectReport,
+    SuspectRequests,
+    WrongRowExplanations,
+)
 from headwater.transport import GraphQLClient
 from headwater.trigger_requests import AsyncTriggerRequests, Trigger, TriggerCause, TriggerExecution, TriggerRequests
 from headwater.workflow_requests import (
@@ -63,24 +97,44 @@ from headwater.workflow_requests import (
 
 __all__ = [
     "AsyncClient",
+    "Cleaning",
     "Client",
+    "ComparedResult",
+    "ContractClause",
+    "ContractReport",
     "Culprit",
     "CulpritSearch",
+    "DatasetReader",
+    "DatasetReaders",
     "Description",
     "Edge",
+    "Erasure",
+    "ExpiringData",
+    "Explanation",
     "GlossaryTerm",
     "Hop",
+    "Instance",
+    "InstanceReport",
     "Lineage",
     "Node",
     "Policy",
     "PolicyDeviation",
     "PolicyReport",
     "Progress",
+    "RankedRecord",
+    "Ranking",
     "Recapture",
     "Record",
     "Replay",
+    "RetentionReport",
     "Rows",
     "SavedView",
+    "SourceExplanation",
+    "SubjectAccess",
+    "SubjectDataset",
+    "Suspect",
+    "SuspectInstance",
+    "SuspectReport",
     "Trace",
     "Trigger",
     "TriggerCause",
@@ -91,6 +145,7 @@ __all__ = [
     "WorkflowOutput",
     "WorkflowRun",
     "WorkflowTask",
+    "WrongRowExplanations",
 ]
 
 _PAGE = 200
@@ -103,14 +158,19 @@ _RECORD = "dataset file row line grain values"
 _SELECTION_TYPES = "$d: String, $w: String, $r: [RowRef!], $o: String, $k: ReplayKind!, $e: [ReplayEdit!]"
 _SELECTION = "dataset: $d, where: $w, rows: $r, output: $o, kind: $k, edits: $e"
 _DRY_RUN = "kind output starts steps { job script writes seconds } excluded kept edited seconds diskBytes diskFree unknownSizes notes"
-_CULPRITS = (
-    "id kind subject state error trials left step function problem isMinimal count notes"
-    " records { file row values } origins { file row values }"
-)
 _HOP = "job run output inputs operations records grain recaptured tasks"
 
 
-class Client(TriggerRequests, WorkflowRequests, BlockRequests, DescriptionRequests, PolicyRequests):
+class Client(
+    TriggerRequests,
+    WorkflowRequests,
+    BlockRequests,
+    DescriptionRequests,
+    PolicyRequests,
+    ContractRequests,
+    PrivacyRequests,
+    SuspectRequests,
+):
     """A client of one service. Threads may share it."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:
@@ -440,12 +500,81 @@ class Client(TriggerRequests, WorkflowRequests, BlockRequests, DescriptionReques
         identifier = self.execute(document, d=dataset, a=assertion, w=where, s=seconds)["startBlame"]["id"]
         return self._until_ended(lambda: self._culprit_search(identifier), progress)
 
+    def witness(
+        self,
+        dataset: str,
+        *,
+        where: str,
+        columns: Sequence[str] = (),
+        seconds: float = 300.0,
+        progress: Callable[[CulpritSearch], None] = lambda _: None,
+    ) -> CulpritSearch:
+        """Find the smallest set of input records that still gives a row, and wait for the result. `where` selects the row.
+
+        Only the values in `columns` must stay, or those in all columns, if none is named.
+
+            client.witness("out/sessions", where="user = 'u17'").records
+        """
+        document = (
+            "mutation ($d: String!, $w: String!, $c: [String!], $s: Float!)"
+            " { startWitness(dataset: $d, where: $w, columns: $c, seconds: $s) { id } }"
+        )
+        identifier = self.execute(document, d=dataset, w=where, c=list(columns), s=seconds)["startWitness"]["id"]
+        return self._until_ended(lambda: self._culprit_search(identifier), progress)
+
+    def compare(
+        self,
+        first: str,
+        second: str,
+        *,
+        replays: bool = True,
+        seconds: float = 600.0,
+        progress: Callable[[CulpritSearch], None] = lambda _: None,
+    ) -> CulpritSearch:
+        """Attribute the difference between the results of two runs of a job to what changed between them, and wait for the result.
+
+        Each change is tested by replays, unless `replays` is false.
+
+            client.compare("run:01a22530…", "run:01a22530…").comparison.causes
+        """
+        document = (
+            "mutation ($a: String!, $b: String!, $s: Float!, $r: Boolean!)"
+            " { startCompare(first: $a, second: $b, seconds: $s, replays: $r) { id } }"
+        )
+        identifier = self.execute(document, a=first, b=second, s=seconds, r=replays)["startCompare"]["id"]
+        return self._until_ended(lambda: self._culprit_search(identifier), progress)
+
+    def clean(
+        self,
+        dataset: str,
+        quality: str,
+        *,
+        below: float | None = None,
+        count: int = 10,
+        seconds: float | None = None,
+        dry_run: bool = False,
+        progress: Callable[[CulpritSearch], None] = lambda _: None,
+    ) -> CulpritSearch:
+        """Leave out the records behind the worst rows of a dataset in a replay, and wait for the result.
+
+        A row is worse if `quality`, an expression in DuckDB SQL, is lower. The worst rows are those `below` a limit, or `count` rows.
+
+            client.clean("out/contigs", "coverage", below=3).cleaning.after
+        """
+        document = (
+            "mutation ($d: String!, $q: String!, $b: Float, $c: Int!, $s: Float, $n: Boolean!)"
+            " { startClean(dataset: $d, quality: $q, below: $b, count: $c, seconds: $s, dryRun: $n) { id } }"
+        )
+        asked = {"d": dataset, "q": quality, "b": below, "c": count, "s": seconds, "n": dry_run}
+        identifier = self.execute(document, **asked)["startClean"]["id"]
+        return self._until_ended(lambda: self._culprit_search(identifier), progress)
+
     def cancel_culprit_search(self, identifier: str) -> None:
-        """Ask a waiting or running search of `why` or `blame` to end. The smallest set so far stays."""
+        """Ask a waiting or running search to end: of `why`, `blame`, `witness`, `compare` or `clean`. The smallest set so far stays."""
         self.execute("mutation ($i: ID!) { cancelCulpritSearch(id: $i) { id } }", i=identifier)
 
     def _culprit_search(self, identifier: str) -> CulpritSearch:
-        found = self.execute(f"query ($i: ID!) {{ culpritSearch(id: $i) {{ {_CULPRITS} }} }}", i=identifier)["culpritSearch"]
+        found = self.execute(f"query ($i: ID!) {{ culpritSearch(id: $i) {{ {CULPRITS} }} }}", i=identifier)["culpritSearch"]
         if found is None:
             raise UnavailableError("The service does not know this search any more.", hint="It was started anew. Ask again.")
         return culprit_search(found)
@@ -483,6 +612,10 @@ class Client(TriggerRequests, WorkflowRequests, BlockRequests, DescriptionReques
         """Follow the latest recaptures, or one recapture by its id. Present states come first, then each change."""
         return Following(self._subscriptions.recaptures(identifier))
 
+    def follow_culprit_searches(self, identifier: str | None = None) -> Following[CulpritSearch]:
+        """Follow the progress of searches of `why` and `blame`, of one or of all."""
+        return Following(self._subscriptions.culprit_searches(identifier))
+
     def follow_progress(self) -> Following[Progress]:
         """Follow the progress of the service. The present progress comes first, then each change."""
         return Following(self._subscriptions.progress())
@@ -497,7 +630,16 @@ class Client(TriggerRequests, WorkflowRequests, BlockRequests, DescriptionReques
                 return
 
 
-class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests, AsyncBlockRequests, AsyncDescriptionRequests, AsyncPolicyRequests):
+class AsyncClient(
+    AsyncTriggerRequests,
+    AsyncWorkflowRequests,
+    AsyncBlockRequests,
+    AsyncDescriptionRequests,
+    AsyncPolicyRequests,
+    AsyncContractRequests,
+    AsyncPrivacyRequests,
+    AsyncSuspectRequests,
+):
     """`Client` for programs with an event loop. Each method calls the method of `Client` with the same name on a thread."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:
@@ -581,6 +723,18 @@ class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests, AsyncBlockRequest
         """Run `Client.blame` on a thread, on which `progress` is called too."""
         return await asyncio.to_thread(self._client.blame, dataset, **asked)
 
+    async def witness(self, dataset: str, **asked: Any) -> CulpritSearch:
+        """Run `Client.witness` on a thread, on which `progress` is called too."""
+        return await asyncio.to_thread(self._client.witness, dataset, **asked)
+
+    async def compare(self, first: str, second: str, **asked: Any) -> CulpritSearch:
+        """Run `Client.compare` on a thread, on which `progress` is called too."""
+        return await asyncio.to_thread(self._client.compare, first, second, **asked)
+
+    async def clean(self, dataset: str, quality: str, **asked: Any) -> CulpritSearch:
+        """Run `Client.clean` on a thread, on which `progress` is called too."""
+        return await asyncio.to_thread(self._client.clean, dataset, quality, **asked)
+
     async def cancel_culprit_search(self, identifier: str) -> None:
         await asyncio.to_thread(self._client.cancel_culprit_search, identifier)
 
@@ -596,6 +750,9 @@ class AsyncClient(AsyncTriggerRequests, AsyncWorkflowRequests, AsyncBlockRequest
 
     def follow_recaptures(self, identifier: str | None = None) -> AsyncFollowing[Recapture]:
         return AsyncFollowing(self._subscriptions.recaptures(identifier))
+
+    def follow_culprit_searches(self, identifier: str | None = None) -> AsyncFollowing[CulpritSearch]:
+        return AsyncFollowing(self._subscriptions.culprit_searches(identifier))
 
     def follow_progress(self) -> AsyncFollowing[Progress]:
         return AsyncFollowing(self._subscriptions.progress())

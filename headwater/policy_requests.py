@@ -11,6 +11,8 @@ _POLICY = "name version author at text"
 _DEVIATION = """id rule severity owner source target message path since certain policy state opened fixed reason acceptedBy
   acceptedUntil"""
 _REPORT = f"deviations {{ {_DEVIATION} }} idle {{ rule selector }} cut conflicts"
+_EXPIRING = """dataset source statedBy days path masked certain born bornKnown deadline overdue blocks rows owners hold
+  advice"""
 _MOST = 1_000
 
 
@@ -66,6 +68,45 @@ class PolicyReport:
     conflicts: Sequence[str]
 
 
+@dataclass(frozen=True, slots=True)
+class ExpiringData:
+    """Data of a dataset that must go by the `deadline`, because a term of `source` reaches it over `path`.
+
+    `born` is when its oldest part was written to its source; without `born_known`, it may be older. `blocks` have data that is due, and
+    `rows` counts their records. A legal hold (`hold`) wins over the term of `days`. `certain` is false over a job that states no columns.
+    """
+
+    dataset: str
+    source: str
+    stated_by: str
+    days: float
+    path: Sequence[str]
+    masked: bool
+    certain: bool
+    born: str
+    born_known: bool
+    deadline: str
+    overdue: bool
+    blocks: Sequence[int]
+    rows: int | None
+    owners: Sequence[str]
+    hold: str | None
+    advice: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionReport:
+    """Data whose term is over or will be soon, the earliest deadline first. `total` counts it without the limit.
+
+    `unread` are nodes whose retention period cannot be read, `unknown` datasets with a term and without a known write.
+    """
+
+    expiring: Sequence[ExpiringData]
+    total: int
+    unread: Sequence[str]
+    unknown: Sequence[str]
+
+
 class _Asks(Protocol):
     def execute(self, document: str, **variables: Any) -> dict[str, Any]: ...
 
@@ -106,6 +147,15 @@ class PolicyRequests:
         document = f"query ({arguments}) {{ deviations(policy: $p, states: $s, first: $f) {{ {_DEVIATION} }} }}"
         return [_deviation(found) for found in self.execute(document, p=policy, s=list(states), f=first)["deviations"]]
 
+    def retention(self: _Asks, dataset: str | None = None, *, within_days: int = 30, first: int = _MOST) -> RetentionReport:
+        """Return data that is kept longer than a retention term allows, or will be within some days: of one dataset, or of all."""
+        document = f"""query ($d: String, $w: Int!, $f: Int!) {{ retention(dataset: $d, withinDays: $w, first: $f) {{
+          total unread unknown expiring {{ {_EXPIRING} }} }} }}"""
+        found = self.execute(document, d=dataset, w=within_days, f=first)["retention"]
+        named = {"statedBy": "stated_by", "bornKnown": "born_known"}
+        expiring = [ExpiringData(**{named.get(name, name): value for name, value in each.items()}) for each in found["expiring"]]
+        return RetentionReport(expiring, found["total"], found["unread"], found["unknown"])
+
     def accept_deviation(self: _Asks, identifier: str, *, reason: str, days: float = 90) -> PolicyDeviation:
         """Accept an open deviation for some days."""
         document = f"""mutation ($i: ID!, $r: String!, $d: Float!) {{ acceptDeviation(id: $i, reason: $r, days: $d) {{
@@ -135,6 +185,9 @@ class AsyncPolicyRequests:
 
     async def deviations(self, **asked: Any) -> list[PolicyDeviation]:
         return await asyncio.to_thread(PolicyRequests.deviations, self._client, **asked)
+
+    async def retention(self, dataset: str | None = None, **asked: Any) -> RetentionReport:
+        return await asyncio.to_thread(PolicyRequests.retention, self._client, dataset, **asked)
 
     async def accept_deviation(self, identifier: str, **stated: Any) -> PolicyDeviation:
         return await asyncio.to_thread(PolicyRequests.accept_deviation, self._client, identifier, **stated)

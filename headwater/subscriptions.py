@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from headwater.answers import Node, Progress, Recapture, Replay, nodes, recapture, replay
+from headwater.answers import CulpritSearch, Node, Progress, Recapture, Replay, culprit_search, nodes, recapture, replay
 from headwater.following import Subscribed
 
-__all__ = ["NODE", "RECAPTURE", "REPLAY", "Subscriptions"]
+__all__ = ["CULPRITS", "NODE", "RECAPTURE", "REPLAY", "Subscriptions"]
 
 T = TypeVar("T")
 NODE = "id kind name properties"
@@ -17,6 +17,16 @@ REPLAY = (
     "id kind output state shadow error notes steps { job state } differing differences { dataset before after columns }"
     " commit { at keptUntil datasets { dataset state old } }"
     f" stop {{ job inputs {_SHOWN} outputs {_SHOWN} }}"
+)
+_RANKED = "{ file row quality }"
+_QUALITIES = "{ rows below least median mean without }"
+CULPRITS = (
+    "id kind subject state error trials left step function problem isMinimal count notes"
+    " records { file row values } origins { file row values } doing"
+    " comparison { first second together notes causes { kind verdict changes rows isWhole reason }"
+    " results { dataset rows isRebuilt reason differences { dataset before after columns } } }"
+    f" cleaning {{ replay differing worst {_RANKED} best {_RANKED} before {_QUALITIES} after {_QUALITIES}"
+    " steps { dataset records shared overlap reason } }"
 )
 RECAPTURE = "id dataset state error outputs files left { dataset reason }"
 
@@ -41,6 +51,10 @@ class Subscriptions:
     def recaptures(self, identifier: str | None) -> Subscribed[Recapture]:
         document = f"subscription ($i: ID) {{ recaptures(id: $i) {{ {RECAPTURE} }} }}"
         return self._subscribed(document, lambda data: map(recapture, data), i=identifier)
+
+    def culprit_searches(self, identifier: str | None) -> Subscribed[CulpritSearch]:
+        document = f"subscription ($i: ID) {{ culpritSearches(id: $i) {{ {CULPRITS} }} }}"
+        return self._subscribed(document, lambda data: map(culprit_search, data), i=identifier)
 
     def progress(self) -> Subscribed[Progress]:
         return self._subscribed("subscription { progress { pending captures } }", lambda data: [Progress(**data)])
