@@ -207,6 +207,21 @@ def test_many_files_and_keys_are_found_at_once(tmp_path: Path, home: Path):
     assert (places(both), both.exact) == ({("stream:in", 3), ("stream:in", 203)}, False)
 
 
+def test_a_record_that_no_actor_states_may_come_from_any_input(tmp_path: Path, home: Path):
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("a\nb\n")
+    target.write_text("A\nB\n")
+    for row in (0, 1):
+        with Session(f"job{row}", home=home) as session:
+            actor = session.register("upper", "mapper")
+            actor.capture(session.rows(source)[row], session.rows(target)[row])
+            actor.commit()
+        answer = traced(home, source, [(source, 1)], forward=True)
+        missing = [one.reason for one in answer.incomplete if one.effect == "missing"]
+        assert missing == ([] if row else ["1 of its records were written by no run that is known"])
+        assert (len(places(answer)), answer.exact) == (row, bool(row))
+
+
 def test_more_files_than_a_segment_has_columns_are_one_source(tmp_path: Path, home: Path):
     (tmp_path / "parts").mkdir()
     with Session("etl", home=home) as session:

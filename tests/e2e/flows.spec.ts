@@ -93,6 +93,15 @@ test('why the last run of the night failed', async ({ page }) => {
   await expect(page.getByRole('alert')).toContainText("KeyError: 'vat_rate'");
 });
 
+test('which job of a lineage had unusual values', async ({ page }) => {
+  await find(page, 'visits', /^marts\/visits|^visits/);
+  await openTab(page, 'Lineage');
+  const card = graph(page).getByRole('button', { name: /^count_visits.*\d unusual/ });
+  await card.click();
+  const panel = page.getByRole('complementary', { name: 'Details of count_visits' });
+  await expect(panel.getByRole('table', { name: /^Unusual values/ })).toContainText('31');
+});
+
 test('a lineage without staging', async ({ page }) => {
   await find(page, 'revenue', /^revenue/);
   await openTab(page, 'Lineage');
@@ -113,6 +122,29 @@ test('a lineage without staging', async ({ page }) => {
   await expect(page.getByRole('button', { name: 'Show again: name=staging*' })).toBeVisible();
 });
 
+test('what is hidden from a menu: an owner, a card, and all beside the way to a card', async ({ page }) => {
+  await find(page, 'revenue', /^revenue/);
+  await openTab(page, 'Lineage');
+  await page.getByRole('combobox', { name: 'What to hide' }).selectOption('Hide the owner');
+  await page.getByRole('textbox', { name: 'Hide the owner' }).fill('team:pricing');
+  await page.keyboard.press('Enter');
+  await expect(list(page).getByText(/^discounts/)).toHaveCount(0);
+  await expect(list(page).getByText(/^board/)).not.toHaveCount(0);
+  await graph(page)
+    .getByRole('button', { name: /^export_board/ })
+    .click();
+  await page.getByRole('button', { name: 'Hide this' }).click();
+  await expect(page.getByRole('button', { name: /^Show again: node=/ })).toHaveText('export_board');
+  await graph(page)
+    .getByRole('button', { name: /^clean\/?orders/ })
+    .click();
+  await page.getByRole('button', { name: 'Only the ways to or from revenue' }).click();
+  await expect(list(page).getByText(/^board/)).toHaveCount(0);
+  await expect(page).toHaveURL(/between=/);
+  await page.getByRole('button', { name: 'Show again: what is not on the way' }).click();
+  await expect(list(page).getByText(/^board/)).not.toHaveCount(0);
+});
+
 test('who read a column with personal data', async ({ page }) => {
   await find(page, 'staging customers', /^staging\/customers|^customers/);
   await openTab(page, 'Columns');
@@ -129,9 +161,86 @@ test('the people who read the records of a dataset', async ({ page }) => {
   await find(page, 'report.csv', /^report\.csv/);
   await page.getByRole('gridcell', { name: '30', exact: true }).click();
   await expect(heading(page)).toContainText('comes from 3 records');
+  await page.goto(
+    `/?${new URLSearchParams({ dataset: process.env.HEADWATER_E2E_REPORT ?? '', page: 'columns', item: 'amount' })}`,
+  );
+  const readers = page.getByRole('table', { name: 'People and keys that got records of the dataset' });
+  await expect(readers.getByRole('row').nth(1)).toContainText('trace');
   await page.goto('/?page=admin');
   await page.getByRole('textbox', { name: 'Dataset' }).fill('report.csv');
   await page.getByRole('button', { name: 'Search' }).click();
   const entries = page.getByRole('table', { name: /^Entries/ });
   await expect(entries.getByRole('row', { name: /trace/ }).first()).toContainText('allowed');
+});
+
+test('a policy against personal data in exports: check, apply, accept a deviation', async ({ page }) => {
+  await page.goto(process.env.HEADWATER_E2E_WRITE_LINK ?? '');
+  await page.getByRole('link', { name: 'Policies' }).click();
+  const text = [
+    'policy: exports',
+    'rules:',
+    '  - name: no personal data in exports',
+    '    severity: error',
+    '    must_not_flow:',
+    '      from: {tag: pii}',
+    '      to: {dataset: "exports/*"}',
+  ].join('\n');
+  await page.getByRole('textbox', { name: 'A policy as YAML' }).fill(text);
+  await page.getByRole('button', { name: 'Check the present lineage' }).click();
+  const deviations = page.getByRole('table', { name: 'Deviations, the latest first' });
+  await expect(deviations.getByRole('row', { name: /exports\/letters/ }).first()).toContainText('error');
+  await page.getByRole('button', { name: 'Apply the policy' }).click();
+  await expect(page.getByRole('table', { name: 'Applied policies' })).toContainText('exports');
+  const open = page.getByRole('region', { name: 'Deviations', exact: true });
+  const first = open.getByRole('form', { name: /^Accept/ }).first();
+  await first.getByRole('textbox').fill('The letters need the address.');
+  const before = await open.getByRole('form', { name: /^Accept/ }).count();
+  await first.getByRole('button').click();
+  await expect(open.getByRole('form', { name: /^Accept/ })).toHaveCount(before - 1);
+  await open.getByRole('radio', { name: 'Accepted' }).check();
+  await expect(open.getByRole('table')).toContainText('The letters need the address.');
+});
+
+test('where data with the tag pii flows', async ({ page }) => {
+  await page.goto('/?page=policies');
+  await page.getByRole('textbox', { name: 'Tag' }).fill('pii');
+  await page.keyboard.press('Enter');
+  const reached = page.getByRole('table', { name: 'Columns and datasets that the tag reaches' });
+  await expect(reached.getByRole('row', { name: /^email of exports\/letters/ }).first()).toContainText(
+    'values flow there',
+  );
+});
+
+test('all records of a person', async ({ page }) => {
+  await find(page, 'customers.csv', /^customers\.csv/);
+  await openTab(page, 'Personal data');
+  await page.getByRole('textbox', { name: 'The records are those where' }).fill('id = 1');
+  await page.keyboard.press('Enter');
+  await expect(page.getByText(/^1 record here fit/)).toBeVisible();
+  const datasets = page.getByRole('table', { name: 'Datasets downstream' });
+  await expect(datasets.getByRole('row', { name: /report\.csv/ })).toContainText('1');
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: /^Records as CSV/ }).click();
+  expect(readFileSync(await (await download).path(), 'utf8')).toContain('report.csv');
+});
+
+test('a data contract is compared with the datasets', async ({ page }) => {
+  await page.goto('/?page=policies');
+  const contract = {
+    apiVersion: 'v3.1.0',
+    kind: 'DataContract',
+    id: 'revenue',
+    version: '1.0.0',
+    status: 'active',
+    schema: [{ name: 'marts/revenue', properties: [{ name: 'revenue' }, { name: 'currency' }] }],
+  };
+  await page.getByLabel('A contract in JSON').setInputFiles({
+    name: 'revenue.json',
+    mimeType: 'application/json',
+    buffer: Buffer.from(JSON.stringify(contract)),
+  });
+  const clauses = page.getByRole('table', { name: 'Clauses of the contract' });
+  await expect(clauses.getByRole('row', { name: /^currency/ })).toContainText('broken');
+  await expect(clauses.getByRole('row', { name: /^revenue/ })).toContainText('kept');
 });

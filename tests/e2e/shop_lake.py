@@ -3,7 +3,8 @@
     postgres public.orders, public.customers → staging/orders, staging/customers → clean/orders → marts/revenue → exports/board
                                                        staging/manual_fixes (first night only) ↗   clean/discounts (second night) ↗
 
-The last run of the second night failed. `HOSTILE` are names that attack or overflow a page; a dataset, a column and a job have each.
+The last run of the second night failed. `count_visits` ran in twelve nights, and wrote very few rows in the last of them.
+`HOSTILE` are names that attack or overflow a page; a dataset, a column and a job have each.
 """
 
 from __future__ import annotations
@@ -40,7 +41,23 @@ def hostile_ids() -> dict[str, str]:
 
 
 def events() -> list[dict[str, Any]]:
-    return [*_night(FIRST_NIGHT, first=True), *_night(SECOND_NIGHT, first=False), *_hostile()]
+    return [*_night(FIRST_NIGHT, first=True), *_night(SECOND_NIGHT, first=False), *_visits(), *_hostile()]
+
+
+def unusual_run() -> str:
+    """Return the id of the node of the run that counts far fewer visits than the runs before it."""
+    return node_id("run", _run_id("count_visits", "2026-01-22T02:00"))
+
+
+def _run_id(job: str, minute: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{job} {minute}"))
+
+
+def _visits() -> Iterator[dict[str, Any]]:
+    clicks = _dataset(SHOP, "shop.public.clicks", ["id", "page"])
+    for night, rows in enumerate([1000, 1010, 990, 1005, 995, 1002, 998, 1008, 992, 1001, 999, 31], 1):
+        visits = _dataset(LAKE, "marts/visits", ["page", "visits"], owner="team:web", rows=rows)
+        yield from _run("count_visits", f"2026-01-{night + 10}T02:00", [clicks], [visits])
 
 
 def _night(day: str, *, first: bool) -> Iterator[dict[str, Any]]:
@@ -143,7 +160,7 @@ def _run(
     job: str, minute: str, inputs: list[Dataset], outputs: list[Dataset], *, sql: str | None = None, error: dict[str, Any] | None = None
 ) -> Iterator[dict[str, Any]]:
     """Yield the start and the end of a run. The end of a failed run has no outputs that were written."""
-    run = {"runId": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{job} {minute}"))}
+    run = {"runId": _run_id(job, minute)}
     facets = {"sql": _facet({"query": sql, "dialect": "spark"})} if sql else {}
     reads = [{key: value for key, value in each.items() if key != "outputFacets"} for each in inputs]
     for kind, second in (("START", "00"), ("FAIL" if error else "COMPLETE", "40")):

@@ -62,6 +62,18 @@ test('its influence is the 669 records of Newark in that month', async ({ page }
   await expect(first).toContainText('1048.36');
 });
 
+test('of its inputs, the wrong record changes the value most', async ({ page }) => {
+  await traceTheWrongNumber(page);
+  await page.getByRole('button', { name: 'Rank the inputs by what each changes' }).click();
+  const table = page.getByRole('table', { name: /^Inputs of the value/ });
+  const first = table.getByRole('row').nth(1);
+  await expect(first).toContainText('-1017.28');
+  await expect(first).toContainText('1048.36');
+  await table.getByRole('button', { name: 'Rank' }).click();
+  await table.getByRole('button', { name: 'Rank' }).click();
+  await expect(first).not.toContainText('-1017.28');
+});
+
 test('forward, the record went into the report and into the counts', async ({ page }) => {
   await page.goto('/');
   await page.getByRole('link', { name: /weather\.csv/ }).click();

@@ -87,8 +87,8 @@ def shop(tmp_path: Path) -> Iterator[tuple[LocalService, Path]]:
 
 
 def test_people_find_what_they_look_for(shop: tuple[LocalService, Path], tmp_path: Path) -> None:
-    service, _ = shop
-    browse("flows", service, tmp_path, HEADWATER_E2E_LINK=service.link(ADMINISTERING))
+    service, report = shop
+    browse("flows", service, tmp_path, HEADWATER_E2E_LINK=service.link(ADMINISTERING), HEADWATER_E2E_REPORT=f"dataset:file:{report}")
 
 
 def test_every_view_is_accessible_and_fits(shop: tuple[LocalService, Path], tmp_path: Path) -> None:
@@ -102,7 +102,8 @@ def test_every_view_is_accessible_and_fits_in_both_themes_and_widths(shop: tuple
 
 def browse_views(shop: tuple[LocalService, Path], tmp_path: Path, **more: str) -> None:
     service, report = shop
-    more |= {"HEADWATER_E2E_REPORT": f"dataset:file:{report}", "HEADWATER_E2E_HOSTILE": json.dumps(shop_lake.hostile_ids())}
+    more |= {"HEADWATER_E2E_REPORT": f"dataset:file:{report}", "HEADWATER_E2E_RUN": shop_lake.unusual_run()}
+    more |= {"HEADWATER_E2E_HOSTILE": json.dumps(shop_lake.hostile_ids())}
     browse("views", service, tmp_path, HEADWATER_E2E_LINK=service.link(ADMINISTERING), **more)
 
 

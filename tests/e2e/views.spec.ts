@@ -8,7 +8,7 @@ import { expect, type Page, test } from '@playwright/test';
 
 const { HEADWATER_E2E_HOSTILE: hostile = '{}', HEADWATER_E2E_REPORT: report = '' } = process.env;
 const { HEADWATER_E2E_ALL: all, HEADWATER_E2E_PICTURES: pictures, HEADWATER_E2E_LARGE: large } = process.env;
-const { HEADWATER_E2E_SERVICE: service = '' } = process.env;
+const { HEADWATER_E2E_SERVICE: service = '', HEADWATER_E2E_RUN: run = '' } = process.env;
 
 const lake = (name: string) => `dataset:${encodeURIComponent('s3://lake').replaceAll('%2F', '/')}:${name}`;
 const address = (parameters: Record<string, string>) => `/?${new URLSearchParams(parameters)}`;
@@ -30,11 +30,15 @@ const VIEWS: Record<string, readonly [address: string, complete: string]> = {
   versions: [ofRevenue('versions'), 'role=table'],
   quality: [ofRevenue('quality'), 'h2'],
   about: [ofRevenue('about'), 'h2'],
+  why: [address({ dataset: report, page: 'why' }), '[aria-label="Clean the result"]'],
+  'personal data': [address({ dataset: report, page: 'person', where: 'true' }), 'role=status'],
+  policies: [address({ page: 'policies' }), 'h1'],
   trace: [
     address({ dataset: report, file: report.replace('dataset:', ''), row: '0', column: 'amount' }),
     'text=The records behind it',
   ],
   job: [address({ page: 'job', item: 'job:airflow:export_board' }), 'role=table'],
+  run: [address({ page: 'run', item: run }), '[aria-label="What changed?"]'],
   replays: [address({ page: 'replays' }), 'h1'],
   triggers: [address({ page: 'triggers' }), 'h1'],
   workflows: [address({ page: 'workflows' }), 'h1'],
@@ -55,6 +59,8 @@ const SIZES = {
   wide: { width: 1440, height: 900 },
   huge: { width: 3840, height: 2160 },
 };
+/** A window of 1440 x 900 at a zoom of 200 %. */
+const ZOOMED = { width: 720, height: 450 };
 const USUAL = [
   ['light', 'wide'],
   ['dark', 'narrow'],
@@ -70,18 +76,27 @@ const LARGE = [
   ['dark', 'huge'],
 ] as const;
 
+function widthBeyond(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
+
+/** Wait until the page is drawn in its new colours: before, inherited colours can still be those of the other theme. */
+function drawTwoFrames(): Promise<void> {
+  return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn())));
+}
+
 async function check(page: Page, view: string, [colorScheme, size]: readonly ['light' | 'dark', keyof typeof SIZES]) {
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
   await page.setViewportSize(SIZES[size]);
   await expect(page.locator('[aria-busy=true]')).toHaveCount(0);
+  await page.evaluate(drawTwoFrames);
   if (pictures)
     await page.screenshot({
       path: `${pictures}/${view.replaceAll(/\W+/g, '-')}-${size}-${colorScheme}.png`,
       fullPage: true,
     });
   if (size === 'huge') return;
-  const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect.soft(width, `pixels beyond the window in ${view}, ${colorScheme}, ${size}`).toBe(0);
+  expect.soft(await widthBeyond(page), `pixels beyond the window in ${view}, ${colorScheme}, ${size}`).toBe(0);
   const { violations } = await new AxeBuilder({ page }).analyze();
   const faults = violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 300)}`),
@@ -101,6 +116,8 @@ for (const [view, [start, complete]] of Object.entries(VIEWS)) {
     await page.goto(start);
     await page.locator(complete).first().waitFor({ state: 'attached' });
     const usual = view.includes('name: ') ? NARROW : USUAL;
+    await page.setViewportSize(ZOOMED);
+    expect.soft(await widthBeyond(page), 'pixels beyond the window at a zoom of 200 %').toBe(0);
     for (const looks of [...usual, ...(all ? OTHERS : []), ...(large ? LARGE : [])]) await check(page, view, looks);
     expect(await page.title()).not.toBe('owned');
     expect(faults).toEqual([]);
