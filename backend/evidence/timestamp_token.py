@@ -201,8 +201,10 @@ def _parse(raw: bytes) -> Token:
         OCTETS,
     ]:
         raise TokenError("The signature of the token has another form.")
-    certificates = tuple(each.raw for each in (rest[0].parts() if rest[0].tag == OWN else ()))
-    return Token(info.content, certificates, signer, digest, attributes, algorithm, signature.content)
+    certificates = rest[0].parts() if rest[0].tag == OWN else []
+    if any(each.parts(SEQUENCE, SEQUENCE, BITS)[2].content[0] for each in certificates):
+        raise TokenError("The signature of a certificate does not end with a whole byte.")  # the count of its unused bits is not signed
+    return Token(info.content, tuple(each.raw for each in certificates), signer, digest, attributes, algorithm, signature.content)
 
 
 def _check_info(raw: bytes, data: bytes) -> tuple[datetime, int | None]:

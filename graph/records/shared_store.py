@@ -39,6 +39,7 @@ _GRACE = 900.0  # seconds for which a requested capture is not evicted, so that 
 _TOUCHED = 60.0
 _LEFT = 3600.0  # seconds after which a draft counts as abandoned
 _BROUGHT = "brought-"  # prefix of the names of cache drafts
+_TRIES = 3  # of reading a capture that another thread may evict at the same moment
 _AT_ONCE = 8  # captures that are read in parallel
 
 
@@ -229,15 +230,23 @@ class SharedAssociationStore(AssociationStore):
                 super().drop(tenant, capture)
             return
         kept_object = found_object[0]
-        if _read_cached(folder) != kept_object:
-            self._bring(tenant, capture, kept_object)
-        try:
-            manifest, files = read_manifest(folder), read_files(folder)
-        except FileNotFoundError:  # another process of this home is replacing or evicting it
-            raise UnavailableError(f"Capture {capture} is being replaced.", hint="Ask again.") from None
+        manifest, files = self._read_small_files(tenant, capture, kept_object)
         self.catalog.put(tenant, manifest, files, size=kept_object.table_bytes, pruned=kept_object.pruned is not None)
         if kept_object.pruned is not None:
             self.catalog.prunable.pruned_elsewhere(tenant, capture)
+
+    def _read_small_files(self, tenant: str, capture: str, kept: KeptObject) -> tuple[Manifest, list[KeptFile]]:
+        """Read the manifest and the list of files of a capture, and bring the capture first if the cache does not have it."""
+        folder = self._folder(tenant, capture)
+        for tries_left in reversed(range(_TRIES)):
+            if _read_cached(folder) != kept:
+                self._bring(tenant, capture, kept)
+            try:
+                return read_manifest(folder), read_files(folder)
+            except (FileNotFoundError, DamagedError):  # or another thread or process of this home evicts or replaces the capture
+                if not tries_left and (folder / KEPT).exists():
+                    raise
+        raise UnavailableError(f"Capture {capture} is being replaced.", hint="Ask again.")
 
     def _bring(self, tenant: str, capture: str, kept: KeptObject) -> None:
         """Copy the small files of a capture from the place. Valid cached tables stay."""

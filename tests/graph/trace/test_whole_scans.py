@@ -113,7 +113,11 @@ def test_a_column_by_the_name_of_one_of_duckdbs_own_is_refused(session, store, t
         make_whole_scan(session, known, known.plan.operators[scan.operator], {scan.columns["k"][0]: "bigint"})
 
 
-@given(st.lists(st.one_of(st.none(), st.integers(-(2**63) + 1, 2**63 - 1), st.sampled_from([0, 1, -1])), min_size=1))
+AMBIGUOUS = {6768574230986378843, -4868686476189106176}  # docs/guide/semantics.md: capture reports rows with these keys as missing
+KEYS = st.integers(-(2**63) + 1, 2**63 - 1).filter(lambda key: key not in AMBIGUOUS)
+
+
+@given(st.lists(st.one_of(st.none(), KEYS, st.sampled_from([0, 1, -1])), min_size=1))
 def test_a_reference_tells_the_key_that_it_was_made_of(keys: list[int | None]) -> None:
     listed = ", ".join(f"({'NULL' if key is None else key}::BIGINT)" for key in keys)
     rows = duckdb.execute(
