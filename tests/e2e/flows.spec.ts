@@ -235,7 +235,7 @@ test('a data contract is compared with the datasets', async ({ page }) => {
     status: 'active',
     schema: [{ name: 'marts/revenue', properties: [{ name: 'revenue' }, { name: 'currency' }] }],
   };
-  await page.getByLabel('A contract in JSON').setInputFiles({
+  await page.getByLabel('A contract in YAML or JSON').setInputFiles({
     name: 'revenue.json',
     mimeType: 'application/json',
     buffer: Buffer.from(JSON.stringify(contract)),

@@ -9,10 +9,11 @@ export default defineConfig({
   globalSetup: './openPage.ts',
   // One browser on a machine that also runs Spark.
   workers: 1,
-  timeout: 600_000,
-  expect: { timeout: 180_000 },
+  timeout: 300_000,
+  expect: { timeout: 90_000 },
   reporter: [['line']],
   use: {
+    actionTimeout: 90_000,
     baseURL: service,
     storageState: process.env.HEADWATER_E2E_SESSION ?? '../../build/e2e-session.json',
     viewport: { width: 1280, height: 800 },
