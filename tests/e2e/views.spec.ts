@@ -80,7 +80,7 @@ function widthBeyond(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 }
 
-/** Wait until the page is drawn in its new colours: before, inherited colours can still be those of the other theme. */
+/** Wait until the page is drawn in its new colours and size. */
 function drawTwoFrames(): Promise<void> {
   return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn())));
 }
