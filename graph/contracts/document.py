@@ -204,7 +204,9 @@ def _duration(level: Mapping[str, Any], place: str) -> timedelta:
         value = float(value)
     if unit is None or not _is_number(value) or not 0 < value <= _MOST_DAYS:
         raise InvalidInputError(
-            "The service level is no duration.", field=place, hint="Write a number in `value`, and s, m, h, d or w in `unit`."
+            f"The service level {_text(level, 'property', place)} is no duration.",
+            field=place,
+            hint="Write a number in `value`, and s, m, h, d or w in `unit`.",
         )
     return timedelta(**{unit: value})
 

@@ -65,9 +65,9 @@ def _metrics_of(properties: Mapping[str, Any], read: Sizes, written: Sizes) -> M
     rows_read = [size.rows for size in read.values() if size is not None and size.rows is not None]
     for dataset, size in read.items():
         if size is not None and size.rows is not None:
-            metrics[f"rows read of {dataset_name(dataset)}"] = size.rows
+            metrics[f"rows read of {_title_of(dataset)}"] = size.rows
     for dataset, size in written.items():
-        output = dataset_name(dataset)
+        output = _title_of(dataset)
         if size is not None and size.bytes is not None:
             metrics[f"bytes of {output}"] = size.bytes
         if size is None or size.rows is None:
@@ -97,8 +97,14 @@ def _rates_of(results: Mapping[tuple[str, str], Mapping[str, Any]]) -> Metrics:
         for name, text in _RATES.items():
             count = _count(values.get(name))
             if column and rows and count is not None and count <= rows:
-                rates[f"{text} in {column} of {dataset_name(dataset)}, for each row"] = count / rows
+                rates[f"{text} in {column} of {_title_of(dataset)}, for each row"] = count / rows
     return rates
+
+
+def _title_of(dataset: str) -> str:
+    """Return a name that is easy to read and unique: a path, or a name with its platform."""
+    _, (namespace, name, *_) = parse_id(dataset)
+    return dataset_name(dataset) if namespace in ("file", "local") else f"{name} ({namespace})"
 
 
 def _count(value: Any) -> float | None:

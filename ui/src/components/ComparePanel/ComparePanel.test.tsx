@@ -87,3 +87,11 @@ test('a cancelled comparison says so', async () => {
   await user.click(await screen.findByRole('button', { name: 'Cancel the search' }));
   expect(await screen.findByText('The search was cancelled.')).toBeVisible();
 });
+
+test('a job with one complete run has nothing to compare', async () => {
+  const { query, ...options } = world();
+  const runs = () => ({ nodes: query.runs().nodes.filter(({ id }) => id !== OTHER), cursor: null });
+  renderPage(`/?page=run&item=${RUN}`, { ...options, query: { ...query, runs } });
+  expect(await screen.findByText('The job has no other complete run to compare with.')).toBeVisible();
+  expect(screen.queryByRole('combobox', { name: 'Compare with the run of' })).toBeNull();
+});

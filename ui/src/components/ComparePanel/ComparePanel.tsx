@@ -34,6 +34,7 @@ export function ComparePanel({ run, job }: ComparePanelProps) {
     .filter(({ id }) => id !== run)
     .map(runFacts)
     .filter(({ state }) => state === 'COMPLETE');
+  if (data && others.length === 0) return <p>The job has no other complete run to compare with.</p>;
   return (
     <SearchPanel
       kind="COMPARE"
