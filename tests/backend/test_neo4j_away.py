@@ -93,6 +93,7 @@ def await_ready(client: httpx.Client) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_service_starts_without_its_graph_and_loses_nothing_while_it_is_away(server: _Server, tmp_path: Path) -> None:
     with ServiceProcess(tmp_path / "home", **server.settings) as service, service.client() as client:

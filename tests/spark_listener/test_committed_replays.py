@@ -120,6 +120,7 @@ def test_a_committed_replay_is_traced_exactly_and_an_undo_brings_the_old_lineage
     assert [hop.run for hop in again.path] == [hop.run for hop in forward_before.path]
 
 
+@pytest.mark.slow
 def test_edited_records_are_stated_and_the_version_is_a_revision(pipeline: Pipeline) -> None:
     pipeline.replay("--edit", "raw", "--where", "id = 9", "--set", "v = 40")
     pipeline.replay("--edit", "raw", "--where", "id = 3", "--set", "v = 40")  # a later replay repeats the registered program

@@ -61,6 +61,7 @@ COMMANDS: list[tuple[str, set[int], set[int], set[int]]] = [  # and which rows i
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vectors", ["true", pytest.param("false", marks=pytest.mark.torture)])
 def test_commands_are_followed_and_rows_keep_their_numbers(laboratory: Laboratory, vectors: str) -> None:
     """Without deletion vectors, test_delta_writes.py changes a table, too; all commands do so in the torture."""

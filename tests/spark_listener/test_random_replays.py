@@ -126,6 +126,7 @@ def programs(root: Path) -> Iterator[ForkedPrograms]:
         yield server
 
 
+@pytest.mark.slow
 @seed(1)
 @settings(SETTINGS, max_examples=2)
 @given(case=cases())

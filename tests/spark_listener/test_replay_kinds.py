@@ -133,6 +133,7 @@ def test_edited_records_change_the_rows_that_a_run_on_edited_files_would_change(
     assert pipeline.files() == before
 
 
+@pytest.mark.slow
 def test_the_first_record_of_a_file_is_left_out_and_not_its_header(pipeline: Pipeline) -> None:
     found = pipeline.replay("out/report", "--without", "names", "--where", "k = 0")
     assert _changes(found) == [(_report(RAW, NAMES)[0], None)]
@@ -220,6 +221,7 @@ def test_a_step_replay_ends_where_the_answers_end(pipeline: Pipeline) -> None:
     assert "The replay was stopped before" in said
 
 
+@pytest.mark.slow
 def test_a_patch_file_edits_records_by_place_or_by_key(pipeline: Pipeline) -> None:
     (pipeline.folder / "patch.csv").write_text("id,v,day\n3,40,\n14,,2025-02-03\n20,7,NULL\n")
     try:
@@ -234,6 +236,7 @@ def test_a_patch_file_edits_records_by_place_or_by_key(pipeline: Pipeline) -> No
     assert "No record of raw was selected" in refused["message"]
 
 
+@pytest.mark.slow
 def test_a_replay_starts_at_the_latest_data_that_the_run_read(pipeline: Pipeline) -> None:
     clean = min((pipeline.folder / "out" / "clean").glob("*.parquet"))
     selective = ("out/report", "--kind", "selective", "--where", "k = 3", "--dry-run")

@@ -86,6 +86,7 @@ def test_the_records_behind_a_row_of_csv_are_traced_to_their_origins(folder: Pat
     assert (f"file:{folder}/weather.csv", 217) in [(record["file"], record["row"]) for record in answer["origins"]]
 
 
+@pytest.mark.slow
 async def test_a_service_searches_in_the_background(folder: Path) -> None:
     async with await Workspace.open(load_settings(home=folder / "home")) as workspace:
         await workspace.take_in()

@@ -69,6 +69,7 @@ def test_two_records_of_hundreds_give_the_row(folder: Path) -> None:
     assert sorted(record["values"]["value"] for record in answer["records"]) == expected
 
 
+@pytest.mark.slow
 def test_fewer_columns_need_fewer_records(folder: Path) -> None:
     result = _run(folder, "--where", "\"user\" = 'u''2'", "--column", "user", shown_as="table")
     assert "The record that gives the row:" in result.stdout, (result.output, result.exception)

@@ -53,6 +53,7 @@ def _types(schema: Any) -> dict[str, str]:
     return {field.name: str(field.type).replace(" not null", "") for field in schema}
 
 
+@pytest.mark.slow
 def test_a_dataset_is_the_same_after_a_compaction(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     home, out, env = tmp_path / "home", tmp_path / "data" / NAME, environment(pytestconfig.rootpath)
 

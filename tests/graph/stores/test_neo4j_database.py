@@ -180,6 +180,7 @@ async def test_the_log_of_an_older_database_counts_as_nothing_and_goes_first(neo
     await store.close()
 
 
+@pytest.mark.slow
 async def test_services_that_start_at_once_on_a_new_database_make_its_indexes_once(neo4j_server: Neo4jServer) -> None:
     stores = [open_store(neo4j_server.uri, user=neo4j_server.user, password=neo4j_server.password) for _ in range(4)]
     async with neo4j.AsyncGraphDatabase.driver(neo4j_server.uri, auth=(neo4j_server.user, neo4j_server.password)) as driver:

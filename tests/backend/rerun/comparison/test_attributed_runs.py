@@ -57,6 +57,7 @@ async def test_inputs_and_code_are_told_apart_by_replays(home: ComparedHome, tmp
     assert not list((tmp_path / "home" / "replays").glob("trials-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 async def test_a_result_that_differs_by_itself_is_not_blamed_on_a_change(home: ComparedHome) -> None:
     home.ran(FIRST, "v * rand() * 1e9", 1, arguments=("--one",))

@@ -74,6 +74,7 @@ def _blame(trials: Trials, folder: Path, body: str, limit: int, lineages: list[l
     return find_blamed_records(trials, _is_above(folder, limit), records, [bookings])
 
 
+@pytest.mark.slow
 def test_two_records_of_an_rdd_program_are_named_together(trials: Trials, folder: Path) -> None:
     report = _blame(trials, folder, SUMS, 1_799)
     assert (report.problem, report.is_minimal, report.notes) == (None, True, [])

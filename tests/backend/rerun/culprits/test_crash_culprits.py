@@ -141,6 +141,7 @@ def test_a_failure_that_needs_no_record_has_no_culprit(trials: Trials, data: Pat
     assert report.problem.startswith("the failure does not depend on the records that were chosen")
 
 
+@pytest.mark.slow
 def test_a_file_without_effect_is_not_blamed_for_the_record_of_another(trials: Trials, data: Path, tmp_path: Path) -> None:
     """No task reads a record of the Parquet file, so its first record is tried. The program fails with it, and also without it."""
     body = f"{UNREAD}\nspark.read.csv(f'{{folder}}/people.csv', header=True).repartition(3).selectExpr('CAST(age AS INT)').collect()"
