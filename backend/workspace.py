@@ -162,6 +162,11 @@ class Workspace:
         note_refusals(self.home.spool, delivered.refused)
         return delivered
 
+    def keep_services_out(self) -> None:
+        """Take the role of the projector until this workspace is closed. Raises `UnavailableError` if a service has it."""
+        if not self.role.take(alone=True):
+            raise UnavailableError("Another process projects the log of this home.", hint="Stop the service (Ctrl-C), then try again.")
+
     async def take_in(self, *, patience: float = 60.0) -> tuple[Delivered, int]:
         """Deliver the spool into the log, and wait for projection. Returns the results of `take_spool` and `settle`."""
         delivered = await asyncio.to_thread(self.take_spool, patience=min(patience, _SPOOL_PATIENCE))

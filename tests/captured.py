@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from headwater.backend.home.folder import Home
+from headwater.backend.ingest.intake.documents import document_key
 from headwater.backend.ingest.log.model import Draft, EntryKind
 from headwater.backend.ingest.log.sqlite import SqliteLog
 from headwater.backend.projection import WrittenFile, capture_stamp, fold, project_capture
@@ -40,7 +41,7 @@ def log_manifests(home: Path) -> None:
     """Append the manifests of the captures in a home to its log, from which `capture_pipeline` keeps away."""
     records, log = AssociationStore(home / "associations", sources=ANYWHERE), SqliteLog(Home(home).log)
     for entry in records.catalog.captures(TENANT):
-        body = json.dumps(records.manifest(TENANT, entry.capture).to_json()).encode()
-        log.append(TENANT, [Draft(EntryKind.CAPTURE, bytes.fromhex(f"{len(body):064x}"), body)]).result()
+        manifest = records.manifest(TENANT, entry.capture).to_json()
+        log.append(TENANT, [Draft(EntryKind.CAPTURE, document_key(manifest), json.dumps(manifest).encode())]).result()
     log.close()
     records.close()

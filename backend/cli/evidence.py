@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from shlex import quote
@@ -13,8 +13,9 @@ import typer
 
 from headwater.backend.cli.document_output import put_out
 from headwater.backend.cli.lazy_group import NamingGroup
-from headwater.backend.cli.options import Home
-from headwater.backend.cli.output import note
+from headwater.backend.cli.machine_user import machine_user
+from headwater.backend.cli.options import Home, OutputFormat
+from headwater.backend.cli.output import Format, emit, note
 from headwater.backend.home.default_settings import DEFAULT_TENANT
 from headwater.backend.home.quick_settings import settings_of
 from headwater.errors import ConfigurationError, InvalidInputError, UnsupportedError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from headwater.backend.evidence.keys import SigningKey
     from headwater.backend.evidence.tree import Tree
     from headwater.backend.evidence.verify import Checkpoint
+    from headwater.backend.ingest.log.model import Entry
     from headwater.backend.workspace import Workspace
 
 app = typer.Typer(
@@ -143,6 +145,37 @@ def export(
 
 
 @app.command()
+def erase(
+    entry: Annotated[list[int] | None, typer.Option(help="The number of an entry; may be repeated.", show_default=False)] = None,
+    containing: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Choose all entries with this text, such as a name.", show_default=False)
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Erase the contents. Without it, this is a dry run.")] = False,
+    format: OutputFormat = Format.TABLE,
+    home: Home = None,
+) -> None:
+    """Erase the contents of log entries, such as queries with the name of a person. All proofs still hold.
+
+    Lists the entries. With --yes, their contents and salts are deleted, with the record lineage that they describe. The datasets
+    that a run read and wrote stay known, unless their names have the text. Nobody can send the same document again. No service may run on
+    the home.
+
+    For example:
+
+      headwater evidence erase --containing "Ann Example"
+
+      headwater evidence erase --containing "Ann Example" --yes
+    """
+    chosen = asyncio.run(_erase(entry or [], containing, is_dry_run=not yes, home=home))
+    rows = [{"entry": each.offset, "kind": each.kind.value, "received": each.received} for each in chosen]
+    emit(rows, columns=("entry", "kind", "received"), format=format, empty="No entry contains the text.")
+    if yes and containing:
+        note("Refused documents with the text are deleted, too. The audit log and the data are unchanged.")
+    elif rows and not yes:
+        note("Nothing is erased yet. Repeat the command with --yes.")
+
+
+@app.command()
 def verify(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A file that `headwater evidence export` wrote.")],
     key: Annotated[str, typer.Option(help="The public key that you trust, as `headwater evidence key` printed it.")],
@@ -251,6 +284,32 @@ async def _export(request: TraceRequest, output: Path, since: str | None, home: 
         public = await asyncio.to_thread(_with_key, home, lambda _, signing: signing.public.text)
     await put_out(_one(bundle), output)
     note(f"Verify it with: headwater evidence verify {quote(str(output))} --key '{public}'")
+
+
+async def _erase(numbers: Sequence[int], text: str | None, *, is_dry_run: bool, home: Path | None) -> Sequence[Entry]:
+    from headwater.backend.audit.log import append_line
+    from headwater.backend.evidence.erased_entries import erase_entries, find_entries, reduce_events
+    from headwater.backend.ingest.log.sqlite import SqliteLog
+
+    async with _open(home) as workspace:
+        log = workspace.log
+        if not isinstance(log, SqliteLog):
+            raise UnsupportedError("Replicas share the log of this home. Only the log of one home can be erased.")
+        chosen = find_entries(log, DEFAULT_TENANT, numbers, text)
+        if is_dry_run or not chosen:
+            return chosen
+        workspace.keep_services_out()
+        line = {"who": machine_user(), "tenant": DEFAULT_TENANT, "decision": "allowed", "entries": [entry.offset for entry in chosen[:50]]}
+        append_line(workspace.home.audit, {**line, "what": "evidence.erase", "on": [f"{len(chosen)} entries of the log"]})
+        reduced = reduce_events(log, DEFAULT_TENANT, chosen, text)
+        for event in reduced:
+            if rejected := workspace.events.submit(DEFAULT_TENANT, event).result().rejected:
+                raise UnsupportedError(f"An event cannot be reduced: {rejected[0].message}")
+        await asyncio.to_thread(
+            _with_key, home, lambda tree, key: erase_entries(log, tree, workspace.records, key, DEFAULT_TENANT, chosen, text)
+        )
+        await workspace.projector.rebuild(DEFAULT_TENANT)
+    return chosen
 
 
 async def _answer(workspace: Workspace, request: TraceRequest) -> Subject:

@@ -21,7 +21,6 @@ from headwater.backend.operate.upkeep.graph_file import export_graph, import_gra
 from headwater.backend.operate.upkeep.pruning import policy_of, prune_home, report_rows
 from headwater.backend.worker.retry import retry_set_aside
 from headwater.backend.workspace import Workspace, graph_store
-from headwater.errors import UnavailableError
 from headwater.graph.stores.portable import Tail
 
 app = typer.Typer(
@@ -34,7 +33,6 @@ app = typer.Typer(
 
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="The graph file; a name that ends in .gz is packed.", show_default=False)]
 _Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The backup's folder.", show_default=False)]
-_BUSY = UnavailableError("Another process projects the log of this home.", hint="Stop the service (Ctrl-C), then try again.")
 
 
 @app.command()
@@ -207,8 +205,7 @@ def check(home: Home = None, format: OutputFormat = Format.TABLE) -> None:
 
 async def _rebuild(settings: Settings) -> tuple[int, str]:
     async with await Workspace.open(settings) as workspace:
-        if not workspace.role.take(alone=True):
-            raise _BUSY
+        workspace.keep_services_out()
         entries = await workspace.projector.rebuild(DEFAULT_TENANT)
         return entries, await workspace.graph.fingerprint(DEFAULT_TENANT)
 
@@ -247,7 +244,6 @@ async def _export(settings: Settings, file: Path) -> Tail:
 
 async def _import(settings: Settings, file: Path) -> tuple[Tail, str]:
     async with await Workspace.open(settings) as workspace:
-        if not workspace.role.take(alone=True):
-            raise _BUSY
+        workspace.keep_services_out()
         tail = await import_graph(workspace.log, workspace.graph, DEFAULT_TENANT, file)
         return tail, await workspace.graph.fingerprint(DEFAULT_TENANT)

@@ -157,6 +157,7 @@ class Tree:
         Raises:
             NotFoundError: the tree has no entry of the log at this offset.
         """
+        self._database.execute("PRAGMA secure_delete = ON")
         with self.transaction():
             if not self._database.execute("UPDATE leaves SET salt = NULL WHERE log_offset = ?", (offset,)).rowcount:
                 raise NotFoundError(f"The evidence has no entry {offset}.", hint="Make a checkpoint first.")

@@ -27,7 +27,7 @@ def entry_faults(path: Path) -> Iterator[Fault]:
     try:
         with closing(open_to_read(path)) as database:
             for offset, kind, key, body in database.execute("SELECT offset, kind, key, body FROM entry ORDER BY offset"):
-                if kind != "prov" and not has_key(body, key):
+                if kind not in ("prov", "erased") and not has_key(body, key):
                     yield Fault("log", path, f"entry {offset} is not what was accepted")
     except sqlite3.Error as error:
         yield Fault("log", path, f"it cannot be read: {error}")

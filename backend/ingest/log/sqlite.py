@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from datetime import UTC, datetime
@@ -45,6 +45,8 @@ _MIGRATIONS = (
     """,
     # 2: the positions of intake in files, prefixes and the like.
     "CREATE TABLE mark (source TEXT NOT NULL, item TEXT NOT NULL, state TEXT NOT NULL, PRIMARY KEY (source, item)) WITHOUT ROWID",
+    # 3: erased entries, whose kind is `erased` and whose body is empty.
+    "CREATE INDEX erased_entry ON entry (tenant, offset) WHERE kind = 'erased'",
 )
 
 
@@ -128,13 +130,17 @@ class SqliteLog:
         return bytes(rows[0][0]).hex() if rows else ""
 
     def latest(self, tenant: str) -> int:
-        return int(self._rows("SELECT coalesce(max(offset), 0) FROM entry WHERE tenant = ?", tenant)[0][0])
+        return int(self._rows("SELECT coalesce(max(offset), 0) FROM entry WHERE tenant = ? AND kind <> 'erased'", tenant)[0][0])
 
     def given(self) -> int:
         return int(self._rows("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'entry'")[0][0])
 
     def pending(self, tenant: str, *, after: int) -> int:
-        return int(self._rows("SELECT count(*) FROM entry WHERE tenant = ? AND offset > ?", tenant, after)[0][0])
+        entries, erased = (
+            int(self._rows(f"SELECT count(*) FROM entry WHERE tenant = ? AND offset > ?{which}", tenant, after)[0][0])
+            for which in ("", " AND kind = 'erased'")
+        )
+        return entries - erased
 
     def tenants(self) -> list[str]:
         # The query skips from name to name in the index, so its time does not depend on the number of entries.
@@ -196,6 +202,36 @@ class SqliteLog:
 
         return self._writer.submit(write)
 
+    def containing(self, tenant: str, texts: Collection[bytes]) -> list[Entry]:
+        """Return the entries of a tenant whose body contains one of the texts, each without its body."""
+        is_there = " OR ".join(["instr(body, ?)"] * len(texts))
+        sql = f"SELECT offset, kind, key, received FROM entry WHERE tenant = ? AND kind <> 'erased' AND ({is_there}) ORDER BY offset"
+        rows = self._rows(sql, tenant, *texts)
+        return [Entry(offset, EntryKind(kind), key.hex(), received, b"") for offset, kind, key, received in rows]
+
+    def erase(self, tenant: str, offsets: Collection[int], texts: Collection[bytes] = ()) -> int:
+        """Erase the bodies of entries, and dead letters that have one of the entries or texts. Return the number of entries.
+
+        The key of an entry stays, so that the same document is not accepted again. The freed parts of the file are overwritten.
+        """
+
+        def write(connection: sqlite3.Connection) -> int:
+            connection.execute("PRAGMA secure_delete = ON")
+            count = 0
+            for offset in offsets:
+                erased = connection.execute(
+                    "UPDATE entry SET kind = 'erased', body = x'' WHERE tenant = ? AND offset = ? AND kind <> 'erased'", [tenant, offset]
+                )
+                count += erased.rowcount
+                connection.execute("DELETE FROM dead_letter WHERE tenant = ? AND offset = ?", [tenant, offset])
+            for text in texts:
+                connection.execute("DELETE FROM dead_letter WHERE tenant = ? AND instr(body, ?)", [tenant, text])
+            return count
+
+        count = int(self._writer.submit(write).result())
+        self._rows("PRAGMA wal_checkpoint(TRUNCATE)")  # the old contents were in the write-ahead log as well
+        return count
+
     def lost_entries(self, graph: int) -> DamagedError:
         text = f"The ingest log {self.path} ends at entry {self.given()}; the graph has what came up to entry {graph}."
         return DamagedError(text, path=self.path, hint=REPAIR)
@@ -208,7 +244,7 @@ class SqliteLog:
     def _entries(self, which: str, tenant: str, offset: int, limit: int) -> list[Entry]:
         entries: list[Entry] = []
         size = 0
-        sql = f"SELECT offset, kind, key, received, body FROM entry WHERE tenant = ? AND {which} LIMIT ?"
+        sql = f"SELECT offset, kind, key, received, body FROM entry WHERE tenant = ? AND kind <> 'erased' AND {which} LIMIT ?"
         with self._reading, translated(self.path, _WHAT), closing(self._reader.execute(sql, (tenant, offset, limit))) as rows:
             for number, kind, key, received, body in rows:
                 size += len(body)
