@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { CarriedTagsDocument, type Way } from '../../api/generated/graphql';
+import { CarriedTagsDocument, type CarriedTagsQuery, DescribeDocument, type Way } from '../../api/generated/graphql';
 import { queryOf } from '../../api/query';
 import { readForm } from '../../facts/forms';
+import { useChange } from '../../hooks/useChange';
+import { useSession } from '../../hooks/useSession';
 import styles from '../../styles/sections.module.css';
 import { NodeLink } from '../NodeLink/NodeLink';
 import { ErrorNote } from '../Note/Note';
@@ -16,9 +18,14 @@ const WORDS: Record<Way, string> = {
   INDIRECT: 'only decides about rows',
 };
 
+const STATES: Record<ReachedTag['state'], string> = { BORNE: 'yes', REFUSED: 'refused', PROPOSED: 'no' };
+
+type ReachedTag = CarriedTagsQuery['carriedTags']['tags'][number];
+
 /** The columns and datasets that the data of tagged columns reaches. */
 export function CarriedTags() {
   const [tag, setTag] = useState<string>();
+  const { scopes } = useSession();
   const { data, error, refetch } = useQuery({
     ...queryOf(CarriedTagsDocument, { tag: tag ?? null, first: SHOWN }),
     enabled: tag !== undefined,
@@ -53,17 +60,38 @@ export function CarriedTags() {
         <Table
           label="Columns and datasets that the tag reaches"
           titles={['Reached', 'From', 'How', 'Tagged itself']}
-          rows={tags.map(({ node, tag: carried, origin, way, certain, state }) => ({
-            key: `${node} ${carried}`,
+          rows={tags.map((reached) => ({
+            key: `${reached.node} ${reached.tag}`,
             cells: [
-              <NodeLink key="node" id={node} />,
-              <NodeLink key="origin" id={origin} />,
-              `${WORDS[way]}${certain ? '' : ', perhaps'}`,
-              state === 'BORNE' ? 'yes' : state === 'REFUSED' ? 'refused' : 'no',
+              <NodeLink key="node" id={reached.node} />,
+              <NodeLink key="origin" id={reached.origin} />,
+              `${WORDS[reached.way]}${reached.certain ? '' : ', perhaps'}`,
+              reached.state === 'PROPOSED' && scopes.includes('declare') ? (
+                <Proposal key="state" reached={reached} />
+              ) : (
+                STATES[reached.state]
+              ),
             ],
           }))}
         />
       )}
     </section>
+  );
+}
+
+/** Gives a tag to the node that it reaches, or refuses that it ever has it. */
+function Proposal({ reached: { node, tag } }: { reached: ReachedTag }) {
+  const { mutate, isPending, error } = useChange(DescribeDocument, { stale: [CarriedTagsDocument] });
+  const answer = (removed: boolean) => mutate({ node, changes: [{ aspect: 'TAG', value: tag, removed }] });
+  return (
+    <>
+      <button type="button" disabled={isPending} onClick={() => answer(false)}>
+        Tag it
+      </button>{' '}
+      <button type="button" disabled={isPending} onClick={() => answer(true)}>
+        Refuse
+      </button>
+      {error && <ErrorNote error={error} />}
+    </>
   );
 }

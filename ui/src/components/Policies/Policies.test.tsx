@@ -101,3 +101,38 @@ test('the text of a contract in YAML is sent as it is, and a large file is refus
   expect(await screen.findByText(/^orders 1 \(active\)/)).toBeVisible();
   expect(asked).toEqual([{ contract: 'kind: DataContract' }]);
 });
+
+test.each([
+  ['Tag it', false, 'yes'],
+  ['Refuse', true, 'refused'],
+])('a tag that reaches a column is a proposal: %s', async (button, removed, state) => {
+  const user = userEvent.setup();
+  const letters = 'column:s3:letters:email';
+  const reached = {
+    node: letters,
+    tag: 'pii',
+    origin: EMAIL,
+    originTag: 'pii',
+    path: [],
+    way: 'DIRECT',
+    certain: true,
+  };
+  const kept = { state: 'PROPOSED' };
+  const changes: object[] = [];
+  renderPage('/?page=policies', {
+    scopes: ['read', 'declare'],
+    query: { ...world().query, carriedTags: () => ({ tags: [{ ...reached, ...kept }], total: 1, silent: [] }) },
+    mutation: {
+      describe: (_: unknown, change: object) => {
+        changes.push(change);
+        kept.state = removed ? 'REFUSED' : 'BORNE';
+        return { owners: [] };
+      },
+    },
+  });
+  await user.type(await screen.findByRole('textbox', { name: 'Tag' }), 'pii{Enter}');
+  await user.click(await screen.findByRole('button', { name: button }));
+  await waitFor(() => expect(screen.getByRole('row', { name: /email of letters/ })).toHaveTextContent(state));
+  expect(changes).toEqual([{ node: letters, changes: [{ aspect: 'TAG', value: 'pii', removed }] }]);
+  expect(screen.queryByRole('button', { name: button })).toBeNull();
+});
