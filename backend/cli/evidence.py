@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -13,7 +14,6 @@ import typer
 
 from headwater.backend.cli.document_output import put_out
 from headwater.backend.cli.lazy_group import NamingGroup
-from headwater.backend.cli.machine_user import machine_user
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
 from headwater.backend.home.default_settings import DEFAULT_TENANT
@@ -23,11 +23,11 @@ from headwater.graph.prov import ProvFormat
 from headwater.graph.trace import Semantics, TraceRequest
 
 if TYPE_CHECKING:
+    from headwater.backend.erasure.log_entries import FoundEntry
     from headwater.backend.evidence.bundle import Subject
     from headwater.backend.evidence.keys import SigningKey
     from headwater.backend.evidence.tree import Tree
     from headwater.backend.evidence.verify import Checkpoint
-    from headwater.backend.ingest.log.model import Entry
     from headwater.backend.workspace import Workspace
 
 app = typer.Typer(
@@ -166,9 +166,8 @@ def erase(
 
       headwater evidence erase --containing "Ann Example" --yes
     """
-    chosen = asyncio.run(_erase(entry or [], containing, is_dry_run=not yes, home=home))
-    rows = [{"entry": each.offset, "kind": each.kind.value, "received": each.received} for each in chosen]
-    emit(rows, columns=("entry", "kind", "received"), format=format, empty="No entry contains the text.")
+    rows = [asdict(found) for found in asyncio.run(_erase(entry or [], containing, is_dry_run=not yes, home=home))]
+    emit(rows, columns=("entry", "kind", "received", "job", "run"), format=format, empty="No entry contains the text.")
     if yes and containing:
         note("Refused documents with the text are deleted, too. The audit log and the data are unchanged.")
     elif rows and not yes:
@@ -286,30 +285,24 @@ async def _export(request: TraceRequest, output: Path, since: str | None, home: 
     note(f"Verify it with: headwater evidence verify {quote(str(output))} --key '{public}'")
 
 
-async def _erase(numbers: Sequence[int], text: str | None, *, is_dry_run: bool, home: Path | None) -> Sequence[Entry]:
-    from headwater.backend.audit.log import append_line
-    from headwater.backend.evidence.erased_entries import erase_entries, find_entries, reduce_events
+async def _erase(numbers: Sequence[int], text: str | None, *, is_dry_run: bool, home: Path | None) -> Sequence[FoundEntry]:
+    from headwater.backend.erasure.log_entries import erase_entries, find_entries
     from headwater.backend.ingest.log.sqlite import SqliteLog
 
     async with _open(home) as workspace:
         log = workspace.log
         if not isinstance(log, SqliteLog):
             raise UnsupportedError("Replicas share the log of this home. Only the log of one home can be erased.")
-        chosen = find_entries(log, DEFAULT_TENANT, numbers, text)
-        if is_dry_run or not chosen:
-            return chosen
-        workspace.keep_services_out()
-        line = {"who": machine_user(), "tenant": DEFAULT_TENANT, "decision": "allowed", "entries": [entry.offset for entry in chosen[:50]]}
-        append_line(workspace.home.audit, {**line, "what": "evidence.erase", "on": [f"{len(chosen)} entries of the log"]})
-        reduced = reduce_events(log, DEFAULT_TENANT, chosen, text)
-        for event in reduced:
-            if rejected := workspace.events.submit(DEFAULT_TENANT, event).result().rejected:
-                raise UnsupportedError(f"An event cannot be reduced: {rejected[0].message}")
-        await asyncio.to_thread(
-            _with_key, home, lambda tree, key: erase_entries(log, tree, workspace.records, key, DEFAULT_TENANT, chosen, text)
-        )
-        await workspace.projector.rebuild(DEFAULT_TENANT)
-    return chosen
+        if not is_dry_run:
+            workspace.keep_services_out()
+        found = find_entries(log, DEFAULT_TENANT, numbers, text)
+        if not is_dry_run:
+            offsets = [entry.entry for entry in found]
+            await asyncio.to_thread(
+                _with_key, home, lambda tree, key: erase_entries(workspace, log, tree, key, DEFAULT_TENANT, offsets, text)
+            )
+            await workspace.projector.rebuild(DEFAULT_TENANT)
+    return found
 
 
 async def _answer(workspace: Workspace, request: TraceRequest) -> Subject:

@@ -20,7 +20,7 @@ from typing import Any
 from headwater.backend.evidence.verify import Checkpoint, commitment, leaf_hash, node_hash
 from headwater.backend.ingest.log import IngestLog
 from headwater.backend.ingest.log.model import Entry
-from headwater.errors import DamagedError, NotFoundError
+from headwater.errors import DamagedError, NotFoundError, UnavailableError
 
 _BATCH = 1_024  # entries of one transaction
 _STORED = 8  # level: the hashes of subtrees with 2^8 leaves and more are stored
@@ -151,16 +151,20 @@ class Tree:
         ]
         yield from (Leaf(*row) for row in sorted(rows))
 
-    def forget(self, offset: int) -> None:
-        """Erase the salt of an entry. Its leaf stays, but no longer proves any contents.
+    def forget(self, offsets: Collection[int]) -> None:
+        """Erase the salts of entries. Their leaves stay, but no longer prove any contents.
 
         Raises:
-            NotFoundError: the tree has no entry of the log at this offset.
+            NotFoundError: the tree has no entry of the log at an offset.
+            UnavailableError: another process reads the evidence, so the write-ahead log still has the salts.
         """
         self._database.execute("PRAGMA secure_delete = ON")
         with self.transaction():
-            if not self._database.execute("UPDATE leaves SET salt = NULL WHERE log_offset = ?", (offset,)).rowcount:
-                raise NotFoundError(f"The evidence has no entry {offset}.", hint="Make a checkpoint first.")
+            for offset in offsets:
+                if not self._database.execute("UPDATE leaves SET salt = NULL WHERE log_offset = ?", (offset,)).rowcount:
+                    raise NotFoundError(f"The evidence has no entry {offset}.", hint="Make a checkpoint first.")
+        if self._value("PRAGMA wal_checkpoint(TRUNCATE)"):
+            raise UnavailableError("Another process reads the evidence of this home.", hint="Stop it, and give the command again.")
 
     def save_checkpoint(self, size: int, note: str, made: str) -> None:
         self._database.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)", (size, note, made))

@@ -12,6 +12,7 @@ from headwater.backend.home.file_fault import Fault
 from headwater.backend.home.sqlite_reader import open_to_read
 from headwater.backend.ingest.intake.documents import document_key
 from headwater.backend.ingest.log import Entry, EntryKind
+from headwater.backend.ingest.log.model import ERASED
 from headwater.errors import HeadwaterError
 
 
@@ -27,7 +28,7 @@ def entry_faults(path: Path) -> Iterator[Fault]:
     try:
         with closing(open_to_read(path)) as database:
             for offset, kind, key, body in database.execute("SELECT offset, kind, key, body FROM entry ORDER BY offset"):
-                if kind not in ("prov", "erased") and not has_key(body, key):
+                if kind not in (EntryKind.PROV, ERASED) and not has_key(body, key):
                     yield Fault("log", path, f"entry {offset} is not what was accepted")
     except sqlite3.Error as error:
         yield Fault("log", path, f"it cannot be read: {error}")

@@ -1,4 +1,4 @@
-"""The ingest log: every accepted document, once, byte for byte, in the order of acceptance.
+"""The ingest log: every accepted document, once, byte for byte until it is erased, in the order of acceptance.
 
 `protocol` states the duties of a log. `sqlite` is the embedded log, `postgres` the log that several replicas of a service share. `registry`
 opens the log that the settings name.

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+ERASED = "erased"  # in the place of the kind of an entry whose contents were erased. Such entries are not read
+REDUCED = "headwater:/erasure"  # the producer of the short forms of erased events
+
 
 class EntryKind(StrEnum):
     """The kind of an entry: an OpenLineage event, the manifest of a capture, a user's declaration, or a PROV document."""

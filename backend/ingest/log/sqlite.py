@@ -19,7 +19,7 @@ from threading import Event, Lock
 from typing import Any
 
 from headwater.backend.ingest.log.group_commit import GroupCommit
-from headwater.backend.ingest.log.model import DeadLetter, Draft, Entry, EntryKind, Receipt, Stage
+from headwater.backend.ingest.log.model import ERASED, DeadLetter, Draft, Entry, EntryKind, Receipt, Stage
 from headwater.backend.ingest.log.sqlite_writer import Append, insert
 from headwater.errors import ConfigurationError, DamagedError, UnavailableError
 from headwater.graph.damage import REPAIR, translated
@@ -45,7 +45,7 @@ _MIGRATIONS = (
     """,
     # 2: the positions of intake in files, prefixes and the like.
     "CREATE TABLE mark (source TEXT NOT NULL, item TEXT NOT NULL, state TEXT NOT NULL, PRIMARY KEY (source, item)) WITHOUT ROWID",
-    # 3: erased entries, whose kind is `erased` and whose body is empty.
+    # 3: erased entries (`model.ERASED`), whose body is empty.
     "CREATE INDEX erased_entry ON entry (tenant, offset) WHERE kind = 'erased'",
 )
 
@@ -130,17 +130,16 @@ class SqliteLog:
         return bytes(rows[0][0]).hex() if rows else ""
 
     def latest(self, tenant: str) -> int:
-        return int(self._rows("SELECT coalesce(max(offset), 0) FROM entry WHERE tenant = ? AND kind <> 'erased'", tenant)[0][0])
+        return int(self._rows("SELECT coalesce(max(offset), 0) FROM entry WHERE tenant = ? AND kind <> ?", tenant, ERASED)[0][0])
 
     def given(self) -> int:
         return int(self._rows("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'entry'")[0][0])
 
     def pending(self, tenant: str, *, after: int) -> int:
-        entries, erased = (
-            int(self._rows(f"SELECT count(*) FROM entry WHERE tenant = ? AND offset > ?{which}", tenant, after)[0][0])
-            for which in ("", " AND kind = 'erased'")
-        )
-        return entries - erased
+        # An index has each of the two counts, and no body is read.
+        ((entries,),) = self._rows("SELECT count(*) FROM entry WHERE tenant = ? AND offset > ?", tenant, after)
+        ((erased,),) = self._rows("SELECT count(*) FROM entry WHERE tenant = ? AND offset > ? AND kind = 'erased'", tenant, after)
+        return int(entries) - int(erased)
 
     def tenants(self) -> list[str]:
         # The query skips from name to name in the index, so its time does not depend on the number of entries.
@@ -202,35 +201,34 @@ class SqliteLog:
 
         return self._writer.submit(write)
 
-    def containing(self, tenant: str, texts: Collection[bytes]) -> list[Entry]:
-        """Return the entries of a tenant whose body contains one of the texts, each without its body."""
+    def find_offsets(self, tenant: str, texts: Collection[bytes]) -> list[int]:
+        """Return the offsets of the entries whose body has one of some texts. All bodies of the tenant are read."""
         is_there = " OR ".join(["instr(body, ?)"] * len(texts))
-        sql = f"SELECT offset, kind, key, received FROM entry WHERE tenant = ? AND kind <> 'erased' AND ({is_there}) ORDER BY offset"
-        rows = self._rows(sql, tenant, *texts)
-        return [Entry(offset, EntryKind(kind), key.hex(), received, b"") for offset, kind, key, received in rows]
+        rows = self._rows(f"SELECT offset FROM entry WHERE tenant = ? AND kind <> ? AND ({is_there})", tenant, ERASED, *texts)
+        return [int(offset) for (offset,) in rows]
 
-    def erase(self, tenant: str, offsets: Collection[int], texts: Collection[bytes] = ()) -> int:
-        """Erase the bodies of entries, and dead letters that have one of the entries or texts. Return the number of entries.
+    def erase(self, tenant: str, offsets: Collection[int], letters: Collection[int] = ()) -> None:
+        """Erase the bodies of entries, their dead letters, and other dead letters by their ids.
 
         The key of an entry stays, so that the same document is not accepted again. The freed parts of the file are overwritten.
+
+        Raises:
+            UnavailableError: another process reads the log, so the write-ahead log still has the contents.
         """
 
-        def write(connection: sqlite3.Connection) -> int:
+        def write(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA secure_delete = ON")
-            count = 0
-            for offset in offsets:
-                erased = connection.execute(
-                    "UPDATE entry SET kind = 'erased', body = x'' WHERE tenant = ? AND offset = ? AND kind <> 'erased'", [tenant, offset]
-                )
-                count += erased.rowcount
-                connection.execute("DELETE FROM dead_letter WHERE tenant = ? AND offset = ?", [tenant, offset])
-            for text in texts:
-                connection.execute("DELETE FROM dead_letter WHERE tenant = ? AND instr(body, ?)", [tenant, text])
-            return count
+            erased = set(offsets)
+            values = [(ERASED, tenant, offset) for offset in erased]
+            connection.executemany("UPDATE entry SET kind = ?, body = x'' WHERE tenant = ? AND offset = ?", values)
+            of_entries = connection.execute("SELECT id, offset FROM dead_letter WHERE tenant = ? AND offset > 0", [tenant]).fetchall()
+            gone = {*letters, *(letter for letter, offset in of_entries if offset in erased)}
+            connection.executemany("DELETE FROM dead_letter WHERE id = ?", [(letter,) for letter in gone])
 
-        count = int(self._writer.submit(write).result())
-        self._rows("PRAGMA wal_checkpoint(TRUNCATE)")  # the old contents were in the write-ahead log as well
-        return count
+        self._writer.submit(write).result()
+        ((is_busy, *_),) = self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        if is_busy:
+            raise UnavailableError(f"Another process reads {self.path}.", hint="Stop it, and give the command again.")
 
     def lost_entries(self, graph: int) -> DamagedError:
         text = f"The ingest log {self.path} ends at entry {self.given()}; the graph has what came up to entry {graph}."
@@ -244,7 +242,7 @@ class SqliteLog:
     def _entries(self, which: str, tenant: str, offset: int, limit: int) -> list[Entry]:
         entries: list[Entry] = []
         size = 0
-        sql = f"SELECT offset, kind, key, received, body FROM entry WHERE tenant = ? AND kind <> 'erased' AND {which} LIMIT ?"
+        sql = f"SELECT offset, kind, key, received, body FROM entry WHERE tenant = ? AND kind <> '{ERASED}' AND {which} LIMIT ?"
         with self._reading, translated(self.path, _WHAT), closing(self._reader.execute(sql, (tenant, offset, limit))) as rows:
             for number, kind, key, received, body in rows:
                 size += len(body)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from headwater.backend.home.folder import Home
 from headwater.backend.home.sqlite_reader import open_to_read
+from headwater.backend.ingest.log.model import ERASED
 from headwater.backend.ingest.log.sqlite import SqliteLog
 from headwater.backend.operate.repair.result import Repair, put_aside
 from headwater.backend.operate.repair.salvage import Row, whole_entries
@@ -28,6 +29,8 @@ def mended_log(home: Home, backup: Path | None) -> Repair:
     there = home.log.exists()
     with closing(sqlite3.connect(draft, isolation_level=None)) as log:
         log.execute("BEGIN")
+        if there:  # first, so that a backup does not bring the contents of erased entries back
+            _insert(log, (row for row in whole_entries(home.log) if row.kind == ERASED))
         brought, _ = _insert(log, whole_entries(backup / "ingest.db")) if backup is not None else (0, [])
         found, others = _insert(log, whole_entries(home.log)) if there else (0, [])
         last = max(log.execute("SELECT coalesce(max(offset), 0) FROM entry").fetchone()[0], _sequence(home.log), _graph_offset(home))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headwater.backend.ingest.log import EntryKind
+from headwater.backend.ingest.log.model import ERASED
 from headwater.backend.projector.entry_hashes import has_key
 
 _LEAF = 0x0D
@@ -107,8 +108,9 @@ def _entry(pages: _Pages, page: bytes, at: int) -> Row | None:
         row = Row(offset, tenant.decode(), kind.decode(), key, received.decode(), body)
     except (IndexError, struct.error, UnicodeDecodeError, ValueError):
         return None
-    sound = offset > 0 and row.kind in _KINDS and len(key) == 32 and (row.kind == EntryKind.PROV or has_key(body, key))
-    return row if sound else None
+    is_whole = row.kind in _KINDS and (row.kind == EntryKind.PROV or has_key(body, key))
+    is_erased = row.kind == ERASED and not body
+    return row if offset > 0 and len(key) == 32 and (is_whole or is_erased) else None
 
 
 def _payload(pages: _Pages, page: bytes, at: int, length: int) -> bytes | None:

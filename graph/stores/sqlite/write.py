@@ -53,6 +53,7 @@ def _flows(changes: Changes, keys: Mapping[str, int]) -> Iterator[tuple[int, int
 
 
 def drop_tenant(connection: sqlite3.Connection, tenant: str) -> None:
+    connection.execute("PRAGMA secure_delete = ON")  # what was erased from the log must not stay in freed pages
     connection.execute("DELETE FROM edge WHERE dst IN (SELECT key FROM node WHERE tenant = ?)", (tenant,))
     connection.execute("DELETE FROM fact WHERE key IN (SELECT key FROM node WHERE tenant = ?)", (tenant,))
     drop_rollups(connection, tenant)

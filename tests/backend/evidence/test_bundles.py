@@ -266,7 +266,7 @@ def test_members_of_another_form_are_refused(evidence: Evidence, members: dict[s
 def test_erased_entries_are_counted_and_stay_proven(evidence: Evidence) -> None:
     earlier = evidence.checkpoint()
     [first, *_] = evidence.tree.leaves_of({"a"}, 1_000)
-    evidence.tree.forget(first.offset)
+    evidence.tree.forget([first.offset])
     report = verify(evidence.bundle(earlier=earlier), evidence.key.public)
     assert (report.entries, report.erased) == (40, 1)
 

@@ -102,12 +102,12 @@ def test_two_processes_may_extend_one_tree(tmp_path: Path, tree: Tree, log: Sqli
 def test_erased_entries_keep_their_leaf(tree: Tree) -> None:
     root = tree.root(_COUNT)
     [first, *_] = tree.leaves_of({"run-0"}, tree.size)
-    tree.forget(first.offset)
+    tree.forget([first.offset])
     [erased, *_] = tree.leaves_of({"run-0"}, tree.size)
     assert (erased.leaf, erased.salt) == (first.leaf, None)
     assert tree.root(_COUNT) == root
     with pytest.raises(NotFoundError):
-        tree.forget(10_000)
+        tree.forget([10_000])
 
 
 def test_a_missing_hash_is_named(tmp_path: Path) -> None:
