@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from headwater.backend.ingest.intake.receive import EventIntake
 FACET = "headwater_erasure"
 JOB = ("headwater", "erasure")
 _SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet"
-_BLOCK = 1 << 20
 
 
 def commit_to(salt: bytes, predicate: str | None, rows: Sequence[tuple[str, int]]) -> str:
@@ -38,11 +37,8 @@ def digest_of(salt: bytes, place: Path) -> Content | None:
     total = sha256(salt)
     for file in files:
         total.update(b"\0" + str(file.relative_to(place)).encode() + b"\0")
-        content = sha256(salt)
         with file.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                content.update(block)
-        total.update(content.digest())
+            total.update(file_digest(stream, lambda: sha256(salt)).digest())
     return Content(files=len(files), digest=total.hexdigest())
 
 

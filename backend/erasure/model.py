@@ -106,7 +106,6 @@ class ErasureState(StrEnum):
 
 
 OPEN = (ErasureState.PREPARED, ErasureState.EXCHANGED, ErasureState.COMMITTED)  # an interrupted erasure is in one of these
-OVER = (ErasureState.COMPLETE, ErasureState.INCOMPLETE, ErasureState.REVERTED)
 
 
 class DeletedFolder(BaseModel):

@@ -6,6 +6,7 @@ datasets that the contract names, and no rows. For a quality rule it reads the l
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -26,6 +27,10 @@ _VERSIONS = 20  # the latest versions of a dataset among which the last finished
 _NO_NULLS = ("not_null", "expect_column_values_to_not_be_null", "notnull", "is_complete")
 _NO_DUPLICATES = ("unique", "expect_column_values_to_be_unique", "is_unique")
 _METRICS = {"nullValues": "nullCount", "rowCount": "rowCount"}
+_COMPARISONS = {
+    "mustBe": operator.eq, "mustNotBe": operator.ne, "mustBeGreaterThan": operator.gt, "mustBeGreaterOrEqualTo": operator.ge,
+    "mustBeLessThan": operator.lt, "mustBeLessOrEqualTo": operator.le,
+}  # fmt: skip
 _DEEPEST = 20  # levels of fields that are read
 _Judgement = tuple[bool | None, str]
 _Permitted = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -196,19 +201,18 @@ def _check_column(column: ContractColumn, kind: str | None, facts: _Facts, claus
         yield clause(column.name, f"the type is {column.physical_type}", kind and fits_physical(kind, column.physical_type), found)
     name = column.name.lower()
     if column.required:
-        yield clause(column.name, "there are no nulls", *_judge_none(facts, name, "nullCount", _NO_NULLS, "null"))
+        yield clause(column.name, "there are no nulls", *_judge_no_nulls(facts, name))
     if column.unique:
         yield clause(column.name, "no value is repeated", *_judge_unique(facts, name))
     for rule in column.quality:
         yield clause(column.name, _demand(rule), *_judge(rule, facts, name))
 
 
-def _judge_none(facts: _Facts, column: str, metric: str, checks: Sequence[str], what: str) -> _Judgement:
-    """Judge whether a metric is zero, or a check of one of these names succeeded."""
-    count = facts.results.get((column, "metrics"), {}).get(metric)
+def _judge_no_nulls(facts: _Facts, column: str) -> _Judgement:
+    count = facts.results.get((column, "metrics"), {}).get("nullCount")
     if _is_number(count):
-        return count == 0, f"The last run that counted found {count:,} {what} values."
-    return _judge_check(facts, column, checks)
+        return count == 0, f"The last run that counted found {count:,} null values."
+    return _judge_check(facts, column, _NO_NULLS)
 
 
 def _judge_unique(facts: _Facts, column: str) -> _Judgement:
@@ -243,28 +247,15 @@ def _judge(rule: QualityRule, facts: _Facts, column: str) -> _Judgement:
         value = 100 * value / rows if _is_number(value) and _is_number(rows) and rows else None
     if not _is_number(value):
         return facts.not_measured
+    if rule.operator in _COMPARISONS and not _is_number(rule.limit):
+        return None, "The limit of the rule is no number."
     return _compare(value, rule), f"The last run that counted found {value:,}."
 
 
 def _compare(value: float, rule: QualityRule) -> bool:
-    limit = rule.limit
-    match rule.operator:
-        case "mustBe":
-            return bool(value == limit)
-        case "mustNotBe":
-            return bool(value != limit)
-        case "mustBeGreaterThan":
-            return bool(value > limit)
-        case "mustBeGreaterOrEqualTo":
-            return bool(value >= limit)
-        case "mustBeLessThan":
-            return bool(value < limit)
-        case "mustBeLessOrEqualTo":
-            return bool(value <= limit)
-        case "mustBeBetween":
-            return bool(limit[0] <= value <= limit[1])
-        case _:
-            return not limit[0] <= value <= limit[1]
+    if compare := _COMPARISONS.get(rule.operator or ""):
+        return bool(compare(value, rule.limit))
+    return bool(rule.limit[0] <= value <= rule.limit[1]) is (rule.operator == "mustBeBetween")
 
 
 def _demand(rule: QualityRule) -> str:

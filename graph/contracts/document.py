@@ -186,7 +186,7 @@ def _service_levels(document: Mapping[str, Any], tables: Sequence[str]) -> tuple
         if name.lower() not in _AGES:
             ignored.append(name)
             continue
-        age = _duration(level, place)
+        age = _duration(name, level, place)
         elements = [element.strip().partition(".")[0] for element in _text(level, "element", place).split(",") if element.strip()]
         for table in elements or tables:
             if table not in tables:
@@ -198,13 +198,13 @@ def _service_levels(document: Mapping[str, Any], tables: Sequence[str]) -> tuple
     return ages, tuple(dict.fromkeys(ignored))
 
 
-def _duration(level: Mapping[str, Any], place: str) -> timedelta:
+def _duration(name: str, level: Mapping[str, Any], place: str) -> timedelta:
     value, unit = level.get("value"), _UNITS.get(_text(level, "unit", place).lower() or "d")
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", value):
         value = float(value)
     if unit is None or not _is_number(value) or not 0 < value <= _MOST_DAYS:
         raise InvalidInputError(
-            f"The service level {_text(level, 'property', place)} is no duration.",
+            f"The service level {name} is no duration.",
             field=place,
             hint="Write a number in `value`, and s, m, h, d or w in `unit`.",
         )

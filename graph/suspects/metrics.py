@@ -65,7 +65,8 @@ def _metrics_of(properties: Mapping[str, Any], read: Sizes, written: Sizes) -> M
     rows_read = [size.rows for size in read.values() if size is not None and size.rows is not None]
     for dataset, size in read.items():
         if size is not None and size.rows is not None:
-            metrics[f"rows read of {_title_of(dataset)}"] = size.rows
+            name = f"rows read of {_title_of(dataset)}"  # the program's own rows may be several datasets
+            metrics[name] = metrics.get(name, 0) + size.rows
     for dataset, size in written.items():
         output = _title_of(dataset)
         if size is not None and size.bytes is not None:
@@ -102,7 +103,7 @@ def _rates_of(results: Mapping[tuple[str, str], Mapping[str, Any]]) -> Metrics:
 
 
 def _title_of(dataset: str) -> str:
-    """Return a name that is easy to read and unique: a path, or a name with its platform."""
+    """Return a name that is easy to read: a path, or a name with its platform."""
     _, (namespace, name, *_) = parse_id(dataset)
     return dataset_name(dataset) if namespace in ("file", "local") else f"{name} ({namespace})"
 

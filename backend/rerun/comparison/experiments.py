@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 from threading import Event
@@ -52,6 +53,7 @@ class Experiments:
         self._sources = sources
         self._seconds = seconds
         self._cancel = cancel
+        self._started = ExitStack()
         self._processes: dict[tuple[tuple[str, str], ...], Trials] = {}
         self._made: dict[object, TrialResult | str] = {}
         self.number = 0
@@ -61,9 +63,10 @@ class Experiments:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self._processes.values():
-            process.__exit__(None, None, None)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        try:
+            self._started.close()
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def run(self, of_first: frozenset[CauseKind], repetition: int = 0) -> Path:
         """Run the program with these parts of the first run, and all others of the second. Return the shadow folder of the result.
@@ -100,7 +103,7 @@ class Experiments:
         key = tuple(sorted(invocation.environment.items()))
         if key not in self._processes:
             folder = self._folder / f"process-{len(self._processes)}"
-            self._processes[key] = Trials(folder, [invocation], self._seconds, self._cancel).__enter__()
+            self._processes[key] = self._started.enter_context(Trials(folder, [invocation], self._seconds, self._cancel))
         return self._processes[key]
 
     def _invocation(self, parts: Mapping[CauseKind, ComparedRun]) -> Invocation:

@@ -162,7 +162,7 @@ _DEMANDS = {
     ],
     "quality": [
         {"metric": "rowCount", "mustBeBetween": [1, 10]}, {"metric": "rowCount", "mustBeGreaterThan": 10},
-        {"type": "sql", "name": "sums", "query": "SELECT 1", "mustBe": 1},
+        {"type": "sql", "name": "sums", "query": "SELECT 1", "mustBe": 1}, {"metric": "rowCount", "mustBe": "10"},
     ],
 }  # fmt: skip
 
@@ -176,7 +176,7 @@ async def test_each_clause_is_kept_broken_or_unknown(tmp_path: Path) -> None:
         kept, broken, unknown = Outcome
         assert await _outcomes(graph, found) == {
             ": the last write is at most 36 hours old": kept, ": rowCount must be between [1, 10]": kept,
-            ": rowCount must be greater than 10": broken, ": sums": unknown,
+            ": rowCount must be greater than 10": broken, ": sums": unknown, ": rowCount must be 10": unknown,
             "id: the column exists": kept, "id: the logical type is integer": kept, "id: the type is BIGINT": kept,
             "id: there are no nulls": kept, "id: no value is repeated": kept,
             "email: the column exists": kept, "email: the logical type is date": broken, "email: there are no nulls": broken,

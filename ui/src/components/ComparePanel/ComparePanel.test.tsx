@@ -88,10 +88,10 @@ test('a cancelled comparison says so', async () => {
   expect(await screen.findByText('The search was cancelled.')).toBeVisible();
 });
 
-test('a job with one complete run has nothing to compare', async () => {
+test('a run without another complete run cannot be compared', async () => {
   const { query, ...options } = world();
   const runs = () => ({ nodes: query.runs().nodes.filter(({ id }) => id !== OTHER), cursor: null });
   renderPage(`/?page=run&item=${RUN}`, { ...options, query: { ...query, runs } });
-  expect(await screen.findByText('The job has no other complete run to compare with.')).toBeVisible();
-  expect(screen.queryByRole('combobox', { name: 'Compare with the run of' })).toBeNull();
+  expect(await screen.findByRole('heading', { name: 'Reads and writes' })).toBeVisible();
+  expect(screen.queryByRole('form', { name: 'What changed?' })).toBeNull();
 });

@@ -34,13 +34,13 @@ export function ComparePanel({ run, job }: ComparePanelProps) {
     .filter(({ id }) => id !== run)
     .map(runFacts)
     .filter(({ state }) => state === 'COMPLETE');
-  if (data && others.length === 0) return <p>The job has no other complete run to compare with.</p>;
   return (
     <SearchPanel
       kind="COMPARE"
       subject={run}
       title="What changed?"
       start="Compare the runs"
+      isPossible={others.length > 0}
       note="The program runs again with one part of the other run at a time: its inputs, code, arguments or environment. The real data stays unchanged."
       document={StartCompareDocument}
       variables={(field) => ({ first: field('first') ?? '', second: run, replays: field('stated') === null })}

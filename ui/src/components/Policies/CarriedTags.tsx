@@ -6,7 +6,7 @@ import { readForm } from '../../facts/forms';
 import { useChange } from '../../hooks/useChange';
 import { useSession } from '../../hooks/useSession';
 import styles from '../../styles/sections.module.css';
-import { NodeLink } from '../NodeLink/NodeLink';
+import { NodeLink, wordsOf } from '../NodeLink/NodeLink';
 import { ErrorNote } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { Table } from '../Table/Table';
@@ -83,12 +83,13 @@ export function CarriedTags() {
 function Proposal({ reached: { node, tag } }: { reached: ReachedTag }) {
   const { mutate, isPending, error } = useChange(DescribeDocument, { stale: [CarriedTagsDocument] });
   const answer = (removed: boolean) => mutate({ node, changes: [{ aspect: 'TAG', value: tag, removed }] });
+  const words = `${tag}: ${wordsOf(node)}`;
   return (
     <>
-      <button type="button" disabled={isPending} onClick={() => answer(false)}>
+      <button type="button" aria-label={`Tag it with ${words}`} disabled={isPending} onClick={() => answer(false)}>
         Tag it
       </button>{' '}
-      <button type="button" disabled={isPending} onClick={() => answer(true)}>
+      <button type="button" aria-label={`Refuse ${words}`} disabled={isPending} onClick={() => answer(true)}>
         Refuse
       </button>
       {error && <ErrorNote error={error} />}

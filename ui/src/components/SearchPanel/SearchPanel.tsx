@@ -29,6 +29,8 @@ interface SearchPanelProps<Result, Variables> {
   id?: string;
   /** The text of the button that starts the first search. */
   start: string;
+  /** Whether a search can begin. */
+  isPossible?: boolean;
   /** What the service does, for the reader who is about to start it. */
   note: string;
   document: Document<Result, Variables>;
@@ -50,6 +52,7 @@ export function SearchPanel<Result, Variables>({
   title,
   id,
   start: startText,
+  isPossible = true,
   note,
   document,
   variables,
@@ -66,7 +69,7 @@ export function SearchPanel<Result, Variables>({
   const start = useChange(document, { stale });
   const cancel = useChange(CancelCulpritSearchDocument, { stale });
   const search = data?.culpritSearches.find((each) => each.kind === kind && each.subject === subject);
-  const mayRun = scopes.includes('replay');
+  const mayRun = isPossible && scopes.includes('replay');
   if (!search && !mayRun) return null;
   const isSearching = isRunning(search?.state);
   const error = start.error ?? cancel.error;
