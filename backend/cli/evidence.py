@@ -146,31 +146,25 @@ def export(
 
 @app.command()
 def erase(
-    entry: Annotated[list[int] | None, typer.Option(help="The number of an entry; may be repeated.", show_default=False)] = None,
-    containing: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Choose all entries with this text, such as a name.", show_default=False)
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Erase the contents. Without it, this is a dry run.")] = False,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to erase, such as a name. Capital and small letters differ.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Erase the text. Without it, this is a dry run.")] = False,
     format: OutputFormat = Format.TABLE,
     home: Home = None,
 ) -> None:
-    """Erase the contents of log entries, such as queries with the name of a person. All proofs still hold.
+    """Erase a text from the entries of the log, such as a name in a query. All proofs still hold.
 
-    Lists the entries. With --yes, their contents and salts are deleted, with the record lineage that they describe. The datasets
-    that a run read and wrote stay known, unless their names have the text. Nobody can send the same document again. No service may run on
-    the home.
+    Lists the entries with the text. With --yes, each is replaced by one with a token in the place of the text, and its old contents are
+    deleted. Record lineage and refused documents with the text are deleted as a whole. No service may run on the home.
 
     For example:
 
-      headwater evidence erase --containing "Ann Example"
+      headwater evidence erase "Ann Example"
 
-      headwater evidence erase --containing "Ann Example" --yes
+      headwater evidence erase "Ann Example" --yes
     """
-    rows = [asdict(found) for found in asyncio.run(_erase(entry or [], containing, is_dry_run=not yes, home=home))]
-    emit(rows, columns=("entry", "kind", "received", "job", "run"), format=format, empty="No entry contains the text.")
-    if yes and containing:
-        note("Refused documents with the text are deleted, too. The audit log and the data are unchanged.")
-    elif rows and not yes:
+    rows = [asdict(found) for found in asyncio.run(_erase(text, is_dry_run=not yes, home=home))]
+    emit(rows, columns=("entry", "kind", "received", "job", "run"), format=format, empty="No entry has the text.")
+    if rows and not yes:
         note("Nothing is erased yet. Repeat the command with --yes.")
 
 
@@ -285,22 +279,19 @@ async def _export(request: TraceRequest, output: Path, since: str | None, home: 
     note(f"Verify it with: headwater evidence verify {quote(str(output))} --key '{public}'")
 
 
-async def _erase(numbers: Sequence[int], text: str | None, *, is_dry_run: bool, home: Path | None) -> Sequence[FoundEntry]:
-    from headwater.backend.erasure.log_entries import erase_entries, find_entries
+async def _erase(text: str, *, is_dry_run: bool, home: Path | None) -> Sequence[FoundEntry]:
+    from headwater.backend.erasure.log_entries import TextErasure
     from headwater.backend.ingest.log.sqlite import SqliteLog
 
     async with _open(home) as workspace:
-        log = workspace.log
-        if not isinstance(log, SqliteLog):
+        if not isinstance(workspace.log, SqliteLog):
             raise UnsupportedError("Replicas share the log of this home. Only the log of one home can be erased.")
+        erasure = TextErasure(workspace.log, DEFAULT_TENANT, text)
         if not is_dry_run:
             workspace.keep_services_out()
-        found = find_entries(log, DEFAULT_TENANT, numbers, text)
+        found = erasure.find()
         if not is_dry_run:
-            offsets = [entry.entry for entry in found]
-            await asyncio.to_thread(
-                _with_key, home, lambda tree, key: erase_entries(workspace, log, tree, key, DEFAULT_TENANT, offsets, text)
-            )
+            await asyncio.to_thread(_with_key, home, lambda tree, key: erasure.erase(workspace, tree, key))
             await workspace.projector.rebuild(DEFAULT_TENANT)
     return found
 

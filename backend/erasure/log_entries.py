@@ -1,34 +1,42 @@
-"""Erases the contents of log entries, such as events with the name of a person. All proofs of the evidence still hold.
+"""Erases a text, such as the name of a person, from the entries of the log. All proofs of the evidence still hold.
 
-Each event is first appended again in a short form: its time, run, job and datasets, without facets. Lineage by dataset therefore stays
-known. This is not possible if the name of a job or dataset has the text.
+Each entry with the text is first appended again with a token in the place of the text. Everything else that the entry states stays known:
+lineage, tags and holds. Then the contents of the old entry go, and its salt. The record lineage of a manifest with the text goes, too, and
+traces report that it is missing.
 
-The order survives a crash: short forms come first. Then record lineage, salts and bodies go, and the graph is built again. A second call
-does the rest, also if it finds no entry.
+The order survives a crash, because the token is the same for the same text: a second call does the rest, also if it finds no entry.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from headwater.backend.audit.log import append_line
 from headwater.backend.evidence.bundle import make_checkpoint
 from headwater.backend.evidence.keys import SigningKey
 from headwater.backend.evidence.tree import Tree
 from headwater.backend.home.folder import Home
-from headwater.backend.ingest.intake.receive import EventIntake
-from headwater.backend.ingest.log.model import REDUCED, Entry, EntryKind
+from headwater.backend.ingest.intake.documents import document_key
+from headwater.backend.ingest.intake.prov import read_provenance
+from headwater.backend.ingest.intake.receive import read_events
+from headwater.backend.ingest.log.model import REDACTED, Draft, Entry, EntryKind
 from headwater.backend.ingest.log.sqlite import SqliteLog
-from headwater.errors import InvalidInputError, NotFoundError
+from headwater.backend.projection.rehearsal import rehearse_declaration
+from headwater.errors import HeadwaterError, InvalidInputError
+from headwater.graph.model.declaration import Declaration
+from headwater.graph.prov import ProvFormat
 from headwater.graph.records import AssociationStore
 
-_SHORTEST = 3  # characters of a text: a shorter one is in nearly every entry
+_SHORTEST = 3  # bytes of a text: a shorter one is in nearly every entry
 _ESCAPES = (b"\\u", b"\\/")  # a body with one of them may spell a text in other ways than usual
-_PARTS = ("runId", "namespace", "name")
+_SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet"
+_MAPS = ("fields", "columnMetrics")  # members of facets that have the names of columns as members
 
 
 class Site(Protocol):
@@ -37,123 +45,164 @@ class Site(Protocol):
     home: Home
     records: AssociationStore
 
-    @property
-    def events(self) -> EventIntake: ...
-
 
 @dataclass(frozen=True, slots=True)
 class FoundEntry:
-    """An entry of the log for a person to judge. `job` and `run` are empty if the entry names none."""
+    """An entry of the log with the text. `job` and `run` are empty if the entry names none.
+
+    The kind `refused` is that of a refused document, which is no entry.
+    """
 
     entry: int
     kind: str
     received: str
-    job: str
-    run: str
+    job: str = ""
+    run: str = ""
 
 
-def find_entries(log: SqliteLog, tenant: str, numbers: Collection[int], text: str | None) -> list[FoundEntry]:
-    """Return the entries with some numbers, and those with a text, in the order of the log.
+class TextErasure:
+    """The erasure of one text from the log of a tenant."""
 
-    Raises:
-        InvalidInputError: neither is given, or the text is too short or in every entry.
-        NotFoundError: the log has no entry with a number.
-    """
-    if not numbers and text is None:
-        raise InvalidInputError("No entry is chosen.", field="entry", hint="Say --entry N, or --containing TEXT.")
-    found = set(numbers)
-    if text is not None:
-        if len(text.strip()) < _SHORTEST:
-            raise InvalidInputError(f"The text has fewer than {_SHORTEST} characters.", field="containing", hint="Write more of it.")
-        offsets = _find_offsets(log, tenant, text)
-        if len(offsets) > 1 and len(offsets) == log.pending(tenant, after=0):
-            message = f"All {len(offsets):,} entries of the log contain the text."
-            raise InvalidInputError(message, field="containing", hint="Write more of it, or choose entries with --entry.")
-        found |= offsets
-    return [_describe(_read(log, tenant, number)) for number in sorted(found)]
+    def __init__(self, log: SqliteLog, tenant: str, text: str) -> None:
+        """Raises `InvalidInputError` if the text is too short."""
+        if len(text.strip().encode("utf-8", "surrogatepass")) < _SHORTEST:
+            raise InvalidInputError(f"The text has fewer than {_SHORTEST} letters.", field="text", hint="Write more of it.")
+        self._log, self._tenant, self._text = log, tenant, text
+        self._spellings = _list_spellings(text)
 
+    def find(self) -> list[FoundEntry]:
+        """Return the entries with the text, in the order of the log, then the refused documents with it.
 
-def erase_entries(site: Site, log: SqliteLog, tree: Tree, key: SigningKey, tenant: str, numbers: Sequence[int], text: str | None) -> None:
-    """Erase entries, the record lineage of those that are manifests, and refused documents with the text.
+        Raises:
+            InvalidInputError: a document would not be valid without the text.
+        """
+        found = []
+        for entry in self._entries():
+            self._draft(entry, "erased")
+            document = json.loads(entry.body)
+            job, run = (_read_name(document, *path) for path in (("job", "name"), ("run", "runId")))
+            found.append(FoundEntry(entry.offset, entry.kind.value, entry.received, job, run))
+        return found + [FoundEntry(0, "refused", letter.received) for letter in self._letters()]
 
-    The graph must be built again afterwards.
+    def erase(self, site: Site, tree: Tree, key: SigningKey) -> None:
+        """Erase the text from the log and from the kept record lineage. The graph must be built again afterwards.
 
-    Raises:
-        UnavailableError: another process reads the log, so its old contents cannot be overwritten.
-    """
-    line = {"who": "home", "tenant": tenant, "what": "evidence.erase", "on": [f"{len(numbers)} entries of the log"], "decision": "allowed"}
-    append_line(site.home.audit, {**line, "entries": [*numbers]})
-    for number in numbers:
-        if (short := _shorten(_read(log, tenant, number), text)) is not None:
-            site.events.submit(tenant, short).result()
-    make_checkpoint(tree, log, key)  # all leaves are in the tree before a body goes
-    for number in numbers:
-        entry = _read(log, tenant, number)
+        Raises:
+            UnavailableError: another process reads the log, so its old contents cannot be overwritten.
+        """
+        token = f"erased-{sha256(key.sign(f'erase {self._text}').encode()).hexdigest()[:12]}"
+        offsets = [entry.offset for entry in self._entries()]
+        line = {"who": "home", "tenant": self._tenant, "what": "evidence.erase", "on": [f"{len(offsets)} entries"], "decision": "allowed"}
+        append_line(site.home.audit, {**line, "entries": offsets})
+        captures = []
+        for entry in self._entries():
+            if (draft := self._draft(entry, token)) is not None:
+                self._log.append(self._tenant, [draft]).result()
+            else:
+                captures.append(str(json.loads(entry.body)["capture"]))
+        make_checkpoint(tree, self._log, key)  # all leaves are in the tree before a body goes
+        for capture in captures:
+            site.records.drop(self._tenant, capture)
+        if captures:
+            site.records.rebuild(self._tenant)  # no name stays in the catalog
+        tree.forget(offsets)
+        self._log.erase(self._tenant, offsets, [letter.id for letter in self._letters()])
+
+    def _entries(self) -> Iterator[Entry]:
+        """Yield the entries with the text."""
+        bodies = {json.dumps(each, ensure_ascii=is_ascii)[1:-1] for each in self._spellings for is_ascii in (False, True)}
+        texts = [each.encode("utf-8", "surrogatepass") for each in {*bodies, *self._spellings}]
+        for offset in sorted(self._log.find_offsets(self._tenant, [*texts, *_ESCAPES])):
+            entry = self._log.entry_at(self._tenant, offset)
+            if entry is not None and self._replace(entry, "") != json.loads(entry.body):
+                yield entry
+
+    def _letters(self) -> Iterator[Any]:
+        after = 0
+        while letters := self._log.dead_letters(self._tenant, after=after):
+            after = letters[-1].id
+            for letter in letters:
+                text = letter.body.decode("utf-8", "surrogateescape")
+                if any(spelling in text for spelling in self._spellings) or self._is_in_document(letter.body):
+                    yield letter
+
+    def _is_in_document(self, body: bytes) -> bool:
+        try:
+            document = json.loads(body)
+        except (ValueError, RecursionError):
+            return False
+        return bool(_replace(document, self._in_text("")) != document)
+
+    def _draft(self, entry: Entry, token: str) -> Draft | None:
+        """Return an entry with a token in the place of the text. None for a manifest, whose record lineage goes as a whole."""
         if entry.kind is EntryKind.CAPTURE:
-            site.records.drop(tenant, json.loads(entry.body)["capture"])
-    tree.forget(numbers)
-    letters = [] if text is None else list(_find_letters(log, tenant, text))
-    log.erase(tenant, numbers, letters)
+            return None
+        document = self._replace(entry, token)
+        try:
+            return _DRAFTS[entry.kind](document, entry.offset)
+        except HeadwaterError as error:
+            raise InvalidInputError(
+                f"Entry {entry.offset} would not be valid without the text: {error.message}", field="text", hint="Write more of it."
+            ) from error
+
+    def _replace(self, entry: Entry, token: str) -> Any:
+        return _replace(json.loads(entry.body), self._in_text(token), has_ids=entry.kind is EntryKind.PROV)
+
+    def _in_text(self, token: str) -> Callable[[str], str]:
+        def replace(text: str) -> str:
+            for spelling in self._spellings:
+                text = text.replace(spelling, token)
+            return text
+
+        return replace
 
 
-def _read(log: SqliteLog, tenant: str, number: int) -> Entry:
-    entry = log.entry_at(tenant, number)
-    if entry is None:
-        raise NotFoundError(f"The log has no entry {number}, or it is erased.", hint="--containing TEXT finds entries.")
-    return entry
+def _list_spellings(text: str) -> list[str]:
+    """Return the spellings of a text, the longest first: composed or not, in a URL, and within JSON that is a text itself."""
+    forms = {text, unicodedata.normalize("NFC", text), unicodedata.normalize("NFD", text)}
+    found = set(forms)
+    for form in forms:
+        found |= {json.dumps(form, ensure_ascii=is_ascii)[1:-1] for is_ascii in (False, True)}
+        found |= {quote(form, safe=safe, errors="surrogatepass") for safe in ("", "/")}
+    return sorted(found, key=lambda spelling: (-len(spelling), spelling))
 
 
-def _describe(entry: Entry) -> FoundEntry:
-    job = run = ""
-    with suppress(ValueError, TypeError, KeyError, AttributeError):
-        document = json.loads(entry.body)
-        job, run = str(document.get("job", {}).get("name", "")), str(document.get("run", {}).get("runId", ""))
-    return FoundEntry(entry.offset, entry.kind.value, entry.received, job, run)
-
-
-def _find_offsets(log: SqliteLog, tenant: str, text: str) -> set[int]:
-    """Return the entries whose body has a text, in any spelling of JSON."""
-    usual = {json.dumps(text, ensure_ascii=is_ascii)[1:-1].encode("utf-8", "surrogatepass") for is_ascii in (False, True)}
-    found = set(log.find_offsets(tenant, [text.encode("utf-8", "surrogatepass"), *usual]))
-    odd = (_read(log, tenant, offset) for offset in log.find_offsets(tenant, _ESCAPES) if offset not in found)
-    return found | {entry.offset for entry in odd if _has_text(entry.body, text)}
-
-
-def _find_letters(log: SqliteLog, tenant: str, text: str) -> Iterator[int]:
-    after = 0
-    while letters := log.dead_letters(tenant, after=after):
-        after = letters[-1].id
-        yield from (letter.id for letter in letters if text.encode("utf-8", "surrogatepass") in letter.body or _has_text(letter.body, text))
-
-
-def _has_text(body: bytes, text: str) -> bool:
-    with suppress(ValueError, RecursionError):
-        return any(text in part for part in _list_texts(json.loads(body)))
-    return False
-
-
-def _list_texts(value: Any) -> Iterator[str]:
+def _replace(value: Any, in_text: Callable[[str], str], member: str = "", *, has_ids: bool = False) -> Any:
+    """Replace the text in all texts of a document, and in members that are names of columns or, with `has_ids`, ids."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, part in value.items():
-            yield name
-            yield from _list_texts(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _list_texts(part)
+        return in_text(value)
+    if isinstance(value, list):
+        return [_replace(part, in_text, member, has_ids=has_ids) for part in value]
+    if isinstance(value, Mapping):
+        is_map = has_ids or member in _MAPS
+        return {(in_text(name) if is_map else name): _replace(part, in_text, name, has_ids=has_ids) for name, part in value.items()}
+    return value
 
 
-def _shorten(entry: Entry, text: str | None) -> bytes | None:
-    """Return the short form of an event. None for other entries, and if the short form has the text."""
-    if entry.kind is not EntryKind.EVENT:
-        return None
-    event = json.loads(entry.body)
-    short = {name: event[name] for name in ("eventType", "eventTime", "schemaURL") if name in event} | {"producer": REDUCED}
-    short |= {name: _shorten_names(event[name]) for name in ("run", "job", "dataset") if name in event}
-    short |= {name: [_shorten_names(dataset) for dataset in event[name] or ()] for name in ("inputs", "outputs") if name in event}
-    return None if text is not None and any(text in part for part in _list_texts(short)) else json.dumps(short).encode()
+def _draft_event(event: dict[str, Any], offset: int) -> Draft:
+    if isinstance(event.get("run"), dict):
+        facet = {"_producer": "headwater:/erasure", "_schemaURL": _SCHEMA, "entry": offset}
+        event["run"] = {**event["run"], "facets": {**(event["run"].get("facets") or {}), REDACTED: facet}}
+    read = read_events(json.dumps(event, ensure_ascii=False).encode())
+    if read.rejected:
+        raise InvalidInputError(read.rejected[0].message)
+    return read.drafts[0]
 
 
-def _shorten_names(node: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: node[name] for name in _PARTS if name in node}
+def _draft_declaration(document: dict[str, Any], offset: int) -> Draft:  # noqa: ARG001  # as for an event
+    rehearse_declaration(Declaration.from_json(document))
+    body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    return Draft(EntryKind.DECLARATION, document_key(document), body)
+
+
+def _draft_provenance(document: dict[str, Any], offset: int) -> Draft:  # noqa: ARG001  # as for an event
+    return read_provenance(json.dumps(document, ensure_ascii=False).encode(), ProvFormat.JSON)[0]
+
+
+_DRAFTS = {EntryKind.EVENT: _draft_event, EntryKind.DECLARATION: _draft_declaration, EntryKind.PROV: _draft_provenance}
+
+
+def _read_name(document: Any, *path: str) -> str:
+    for name in path:
+        document = document.get(name) if isinstance(document, Mapping) else None
+    return document if isinstance(document, str) else ""

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from headwater.backend.ingest.log import Entry, EntryKind
-from headwater.backend.ingest.log.model import REDUCED
+from headwater.backend.ingest.log.model import REDACTED
 from headwater.backend.projection.dataset_names import name_of
 from headwater.backend.projection.event import has_written_batches
 from headwater.backend.projection.facets import mapping, objects, required, text
@@ -53,12 +53,12 @@ class _Reader:
 
 
 def facts_of(entry: Entry) -> EntryFacts:
-    """Return the facts of a log entry. An entry that the projection refuses has none, nor has the short form of an erased event."""
+    """Return the facts of a log entry. An entry that the projection refuses has none, nor has one that replaces an erased entry."""
     at = datetime.fromisoformat(entry.received).timestamp()
     if entry.kind is EntryKind.EVENT:
         with suppress(InvalidInputError, ValueError, TypeError, KeyError, AttributeError):
             event = json.loads(entry.body)
-            if isinstance(event, dict) and "run" in event and event.get("producer") != REDUCED:  # its facts are old
+            if isinstance(event, dict) and "run" in event and REDACTED not in mapping(event["run"].get("facets")):
                 return _of_run(entry.offset, event, at)
     return EntryFacts(entry.offset, ())
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 ERASED = "erased"  # in the place of the kind of an entry whose contents were erased. Such entries are not read
-REDUCED = "headwater:/erasure/short"  # the producer of the short forms of erased events
+REDACTED = "headwater_redacted"  # the facet of a run in an event that replaces an erased one
 
 
 class EntryKind(StrEnum):

@@ -5,24 +5,27 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from dataclasses import replace
+import unicodedata
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from headwater.backend.erasure.log_entries import erase_entries, find_entries
+from headwater.backend.erasure.log_entries import TextErasure
 from headwater.backend.evidence.tree import Leaf
 from headwater.backend.evidence.verify import verify
 from headwater.backend.home.folder import Home
 from headwater.backend.home.settings import load_settings
+from headwater.backend.ingest.intake.declarations import DeclarationIntake
 from headwater.backend.ingest.intake.documents import document_key
-from headwater.backend.ingest.log.model import DeadLetter, Draft, Entry, EntryKind, Stage
+from headwater.backend.ingest.log.model import DeadLetter, Draft, EntryKind, Stage
 from headwater.backend.ingest.log.sqlite import SqliteLog
 from headwater.backend.operate.repair.log import mended_log
 from headwater.backend.triggers.facts import facts_of
 from headwater.backend.workspace import Workspace
-from headwater.errors import InvalidInputError, NotFoundError
+from headwater.errors import InvalidInputError
 from tests.backend.cli.command import headwater
 from tests.backend.events import body, facet, run_event
 from tests.backend.evidence.test_bundles import TENANT, Evidence, evidence
@@ -47,15 +50,21 @@ def _add(evidence: Evidence, *texts: str) -> list[int]:
 
 
 @pytest.mark.parametrize("text", [NAME, "Änne", 'e" Zwei'])
-def test_what_contains_a_text_is_found_in_every_spelling(evidence: Evidence, text: str) -> None:
-    usual = json.dumps({"sql": f"x = '{NAME}'"})
-    spellings = [usual, json.dumps(json.loads(usual), ensure_ascii=False), usual.replace("\\u00c4", "\\u00C4").replace("Z", "\\u005A")]
+def test_a_text_is_found_in_every_spelling(evidence: Evidence, text: str) -> None:
+    event = run_event()
+    usual = json.dumps({**event, "job": {"namespace": "tests", "name": NAME}})
+    nested = json.dumps({**event, "job": {"namespace": "tests", "name": json.dumps([NAME])}})
+    in_url = json.dumps({**event, "job": {"namespace": "tests", "name": quote(NAME)}}) if text != 'e" Zwei' else usual + " "
+    spellings = [
+        usual, json.dumps(json.loads(usual), ensure_ascii=False), usual.replace("\\u00c4", "\\u00C4").replace("Z", "\\u005A"), nested,
+        json.dumps({**event, "job": {"namespace": "tests", "name": unicodedata.normalize("NFD", NAME)}}), in_url,
+    ]  # fmt: skip
     drafts = [Draft(EntryKind.EVENT, bytes([8] * 31 + [place]), spelling.encode()) for place, spelling in enumerate(spellings)]
     offsets = [receipt.offset for receipt in evidence.log.append(TENANT, drafts).result()]
-    assert [found.entry for found in find_entries(evidence.log, TENANT, [], text)] == offsets
+    assert {found.entry for found in _erasure(evidence, text).find()} == set(offsets)
 
 
-def test_nothing_of_an_erased_entry_is_left_and_its_leaf_is_proven(evidence: Evidence, tmp_path: Path) -> None:
+def test_nothing_of_an_erased_text_is_left_and_the_leaf_is_proven(evidence: Evidence, tmp_path: Path) -> None:
     first, second = _add(evidence, "of Secret-Person", "of another")
     bundle = evidence.bundle()
     letters = [
@@ -66,13 +75,20 @@ def test_nothing_of_an_erased_entry_is_left_and_its_leaf_is_proven(evidence: Evi
     evidence.log.bury(TENANT, letters).result()
     evidence.checkpoint()
     before = _leaf(evidence, first)
-    site = _Site(tmp_path)
-    erase_entries(site, evidence.log, evidence.tree, evidence.key, TENANT, [first], "Secret-Person")
-    assert [entry.offset for entry in evidence.log.read(TENANT, after=first - 1)] == [second]
+    erasure = _erasure(evidence, "Secret-Person")
+    assert [(found.entry, found.kind) for found in erasure.find()] == [(first, "event"), (0, "refused")]
+    erasure.erase(_Site(tmp_path), evidence.tree, evidence.key)
+    assert erasure.find() == []
+    other, replacement = evidence.log.read(TENANT, after=first - 1)
+    assert (other.offset, replacement.offset) == (second, second + 1)
+    event = json.loads(replacement.body)
+    assert event["job"]["name"].startswith("of erased-")
+    assert event["run"]["facets"]["headwater_redacted"]["entry"] == first
+    assert facts_of(other).facts
+    assert not facts_of(replacement).facts  # no trigger fires for it
     assert evidence.log.entry_at(TENANT, first) is None
     assert [letter.body for letter in evidence.log.dead_letters(TENANT)] == [b"another document"]
-    assert (evidence.log.pending(TENANT, after=0), evidence.log.latest(TENANT)) == (61, second)
-    assert find_entries(evidence.log, TENANT, [], "Secret-Person") == []
+    assert (evidence.log.pending(TENANT, after=0), evidence.log.latest(TENANT)) == (62, second + 1)
     assert before.salt is not None
     assert _leaf(evidence, first) == replace(before, salt=None)
     assert _find_files(tmp_path, "Secret-Person") == []
@@ -80,49 +96,41 @@ def test_nothing_of_an_erased_entry_is_left_and_its_leaf_is_proven(evidence: Evi
     [receipt] = evidence.log.append(TENANT, [Draft(EntryKind.EVENT, bytes([7] * 31 + [0]), b"of Secret-Person")]).result()
     assert (receipt.offset, receipt.duplicate) == (first, True)  # the document does not come back
     assert verify(bundle, evidence.key.public).erased == 0  # what was exported stays valid
-    assert site.short == []  # the short form has the text
-    erase_entries(site, evidence.log, evidence.tree, evidence.key, TENANT, [second], None)
-    [short] = site.short
-    assert json.loads(short)["job"]["name"] == "of another"
-    assert facts_of(Entry(99, EntryKind.EVENT, "", "2027-01-01T00:00:00+00:00", body(run_event()))).facts
-    assert not facts_of(Entry(99, EntryKind.EVENT, "", "2027-01-01T00:00:00+00:00", short)).facts  # no trigger fires for it
 
 
+@dataclass
 class _Site:
-    """A home that collects the short forms of events."""
+    folder: Path
 
-    def __init__(self, folder: Path) -> None:
-        self.home, self.short = Home(folder), list[bytes]()
+    def __post_init__(self) -> None:
+        self.home = Home(self.folder)
         self.records: Any = None  # the entries are no manifests
 
-    @property
-    def events(self) -> Any:
-        return self
 
-    def submit(self, tenant: str, body: bytes) -> Any:
-        assert tenant == TENANT
-        self.short.append(body)
-        return self
-
-    def result(self) -> None: ...
+def _erasure(evidence: Evidence, text: str) -> TextErasure:
+    return TextErasure(evidence.log, TENANT, text)
 
 
 def _leaf(evidence: Evidence, offset: int) -> Leaf:
     return next(leaf for leaf in evidence.tree.leaves_of({run_event()["run"]["runId"]}, 1_000) if leaf.offset == offset)
 
 
-def test_other_choices_are_refused(evidence: Evidence) -> None:
-    for numbers, text, error in (
-        ([], None, InvalidInputError),
-        ([], " a ", InvalidInputError),
-        ([], "number", InvalidInputError),  # in every entry
-        ([99], None, NotFoundError),
-        ([-1], None, NotFoundError),
-    ):
-        with pytest.raises(error):
-            find_entries(evidence.log, TENANT, numbers, text)
-    assert find_entries(evidence.log, TENANT, [], "' OR 1=1 --") == []
-    assert find_entries(evidence.log, TENANT, [], "lone \ud800") == []
+@pytest.mark.parametrize("text", ["", " a ", "ab", "é"])
+def test_a_short_text_is_refused(evidence: Evidence, text: str) -> None:
+    with pytest.raises(InvalidInputError, match="fewer than"):
+        _erasure(evidence, text)
+
+
+@pytest.mark.parametrize("text", ["' OR 1=1 --", "lone \ud800", '"run"', "eventType", "a%n", "李明"])
+def test_other_texts_are_not_found(evidence: Evidence, text: str) -> None:
+    _add(evidence, "of a person")
+    assert _erasure(evidence, text).find() == []
+
+
+def test_a_text_without_which_an_entry_is_not_valid_is_refused(evidence: Evidence) -> None:
+    _add(evidence, "of a person")
+    with pytest.raises(InvalidInputError, match="would not be valid"):
+        _erasure(evidence, run_event()["eventTime"]).find()
 
 
 def test_a_repair_from_a_backup_does_not_bring_contents_back(tmp_path: Path) -> None:
@@ -151,23 +159,19 @@ async def _fill(home: Path, folder: Path) -> None:
     log_manifests(home)
     async with await Workspace.open(load_settings(home=home)) as workspace:
         query = facet(query=f"SELECT * FROM t WHERE name = '{NAME}'")
-        for event in (
-            run_event(job={"namespace": "tests", "name": NAME}),
-            run_event(1, job={"namespace": "tests", "name": "counted", "facets": {"sql": query}}),
-        ):
-            assert not workspace.events.submit(TENANT, body(event)).result().rejected
+        tags = facet(tags=[{"key": "pii", "field": "origin", "value": "true"}])
+        event = run_event(1, job={"namespace": "tests", "name": "counted", "facets": {"sql": query}})
+        event["outputs"][0]["facets"]["tags"] = tags
+        for each in (run_event(job={"namespace": "tests", "name": NAME}), event):
+            assert not workspace.events.submit(TENANT, body(each)).result().rejected
+        await workspace.settle()
+        described = {"id": "dataset:file:/out/1", "aspect": "owner", "value": NAME}
+        held = {"id": "dataset:file:/out/1", "aspect": "legalHold", "value": f"case of {NAME}"}
+        await DeclarationIntake(workspace.log, workspace.graph).declare(TENANT, {"descriptions": [described, held]})
         await workspace.settle()
 
 
-def _number(home: Path, kind: EntryKind, dataset: str) -> int:
-    """Return the number of the first entry of a kind that names a dataset."""
-    log = SqliteLog(home / "ingest.db")
-    found = next(entry.offset for entry in log.read(TENANT, after=0) if entry.kind is kind and dataset.encode() in entry.body)
-    log.close()
-    return found
-
-
-def test_the_command_erases_events_and_record_lineage_and_builds_the_graph_again(tmp_path: Path) -> None:
+def test_the_command_keeps_lineage_tags_and_holds(tmp_path: Path) -> None:
     home, data = tmp_path / "home", tmp_path / "data"
     asyncio.run(_fill(home, data))
     ours = ("--home", str(home), "--format", "json")
@@ -175,20 +179,29 @@ def test_the_command_erases_events_and_record_lineage_and_builds_the_graph_again
     def answer(*arguments: str) -> Any:
         return json.loads(headwater(*arguments, *ours).stdout)
 
-    upstream = answer("lineage", "/out/1")
-    assert answer("trace", str(data / "report"), "--where", "true")["exact"]
+    before = answer("lineage", "/out/1")
     assert answer("search", "Zweistein")
-    listed = answer("evidence", "erase", "--containing", NAME)
-    assert [(entry["kind"], entry["job"]) for entry in listed] == [("event", NAME), ("event", "counted")]
-    assert answer("evidence", "erase", "--containing", NAME) == listed  # that was a dry run
-    headwater("evidence", "erase", "--containing", NAME, "--yes", *ours)
-    assert answer("evidence", "erase", "--containing", NAME) == []
+    listed = answer("evidence", "erase", NAME)
+    assert [(entry["kind"], entry["job"]) for entry in listed] == [("event", NAME), ("event", "counted"), ("declaration", "")]
+    assert answer("evidence", "erase", NAME) == listed  # that was a dry run
+    assert answer("evidence", "erase", NAME, "--yes") == listed
+    assert answer("evidence", "erase", NAME, "--yes") == []
     assert answer("search", "Zweistein") == []
     assert _find_files(home, "Änne", "\\u00c4nne", "zweistein") == []
-    assert answer("lineage", "/out/1") == upstream  # of the query, only its text is gone
+    assert answer("lineage", "/out/1") == before
+    described = headwater("describe", "/out/1", *ours).stdout
+    assert "legalHold" in described
+    assert "case of erased-" in described
+    assert "pii" in headwater("describe", "/out/1", "--column", "origin", *ours).stdout
     assert answer("trace", str(data / "report"), "--where", "true")["exact"]
-    headwater("evidence", "erase", "--entry", str(_number(home, EntryKind.CAPTURE, "report")), "--yes", *ours)
-    assert "No dataset is called" in headwater("trace", str(data / "report"), "--where", "true", *ours, code=3).stderr
     assert (home / "audit.jsonl").read_text().count('"evidence.erase"') == 2
     assert headwater("store", "check", "--home", str(home)).returncode == 0
-    assert "no entry 999" in headwater("evidence", "erase", "--entry", "999", *ours, code=3).stderr
+
+
+def test_record_lineage_with_the_text_is_missing_and_said_to_be(tmp_path: Path) -> None:
+    home, data = tmp_path / "home", tmp_path / "of Zweistein"
+    asyncio.run(_fill(home, data))
+    ours = ("--home", str(home), "--format", "json")
+    headwater("evidence", "erase", "of Zweistein", "--yes", *ours)
+    assert _find_files(home, "of zweistein", "of%20zweistein") == ["registered.db"]  # docs/guide/erasure.md: the roots of data
+    assert headwater("store", "check", "--home", str(home)).returncode == 0
