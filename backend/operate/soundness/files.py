@@ -36,7 +36,7 @@ _TABLES = {
     "catalog": {"capture", "written"},
     "registered": {"program", "run", "root"},
     "triggers": {"trigger_lock", "trigger_definition", "trigger_cause", "trigger_execution"},
-    "policies": {"policy_lock", "policy_version", "policy_deviation", "policy_passage"},
+    "policies": {"policy_lock", "policy_version", "policy_deviation", "policy_subject"},
 }
 
 
