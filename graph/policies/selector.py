@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,6 +15,7 @@ from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.views.patterns import expression_of
 
 PARTS = ("dataset", "column", "job", "namespace", "within", "tag", "owner", "term")
+_NAMED = ("column", "job", "dataset")
 _DESCRIBED = ("tag", "owner", "term")
 _MOST_PATTERNS = 50
 _LONGEST = 500  # characters of a pattern
@@ -68,8 +70,16 @@ class Selector:
         """Whether a node fits the parts about its kind and names."""
         if kind_of(identifier) not in self.kinds:
             return False
-        names = _names(identifier)
+        names = names_of(identifier)
         return all(part not in names or expression.match(names[part]) for part, expression in self._expressions.items())
+
+    def prefixes(self) -> list[tuple[str, str]]:
+        """Return parts and lower-case texts: each node that fits has a name of such a part that begins with the text. Empty if unknown."""
+        for part in _NAMED:
+            found = [(part, _literal_begin(pattern).lower()) for pattern in self.parts.get(part, ())]
+            if found and all(text and text.isascii() for _, text in found):
+                return found
+        return []
 
     def fits_described(self, described: Described) -> bool:
         """Whether the descriptions of a node fit. Described are tags, owners and terms."""
@@ -95,7 +105,11 @@ def read_patterns(value: Any, place: str) -> tuple[str, ...]:
     return tuple(patterns)
 
 
-def _names(identifier: str) -> Mapping[str, str]:
+def _literal_begin(pattern: str) -> str:
+    return re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+
+
+def names_of(identifier: str) -> Mapping[str, str]:
     kind, parts = parse_id(identifier)
     names = {"namespace": parts[0], kind: bare_name(identifier)}
     return names | {"dataset": parts[1]} if kind == NodeKind.COLUMN else names
