@@ -120,7 +120,7 @@ export const HEAD_HEIGHT = 50;
 const FOOT = 8;
 const MAX_LINES = 14;
 const FIRST_LINE = HEAD_HEIGHT + 2 + LINE_HEIGHT / 2;
-const WIDTH = { columns: { closed: 208, open: 236 }, operations: { closed: 208, open: 264 } } as const;
+const WIDTH = { columns: { closed: 190, open: 236 }, operations: { closed: 190, open: 264 } } as const;
 const PLAIN_WIDTH = 196;
 const NOTHING: ReadonlySet<string> = new Set();
 
