@@ -22,12 +22,13 @@ test('the keyboard opens a link from its card, and Escape returns the focus to t
   (await within(canvas).findByRole('button', { name: /^report\s*job/ })).focus();
   await user.keyboard('{Enter}');
   const details = await screen.findByRole('complementary', { name: 'Details of report' });
-  expect(details).toHaveFocus();
+  await waitFor(() => expect(details).toHaveFocus());
   within(details)
     .getByRole('button', { name: /^flows into/ })
     .focus();
   await user.keyboard('{Enter}');
-  expect(await screen.findByRole('complementary', { name: /^Details of the link from report to/ })).toHaveFocus();
+  const link = await screen.findByRole('complementary', { name: /^Details of the link from report to/ });
+  await waitFor(() => expect(link).toHaveFocus());
   await user.keyboard('{Escape}');
   expect(screen.queryByRole('complementary')).not.toBeInTheDocument();
   expect(document.activeElement).toHaveTextContent(/^report\s*job/);
