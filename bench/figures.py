@@ -10,16 +10,17 @@ from enum import StrEnum
 import numpy as np
 
 from bench.intervals import Interval, quantile, resampled
-from bench.suite import PROCESSOR, SECONDS, Measure, Plan, Sample, Statistic
+from bench.suite import PROCESSOR, SECONDS, UNCOMPILED, Measure, Plan, Sample, Statistic
 
 Samples = Mapping[str, Mapping[str, Sequence[Sample]]]
 _TOLERANCE, _REACH = 0.03, 0.01
+_NARROW = 0.02
 _FEWEST = 5  # minimum of rounds for a meaningful interval
 _MOST_ROUNDS = 9_999
 _QUANTILES = {Statistic.P50: 0.50, Statistic.P95: 0.95, Statistic.P99: 0.99}
 _RATIOS = (Statistic.RATIO, Statistic.GEOMEAN, Statistic.WORST)
 _COUNTS = (Statistic.SHARE, Statistic.MEDIAN, Statistic.MOST)
-_QUANTITIES = {SECONDS: "wall", PROCESSOR: "processor"}
+_QUANTITIES = {SECONDS: "wall", PROCESSOR: "processor", UNCOMPILED: "processor without compilation"}
 
 
 class Verdict(StrEnum):
@@ -54,10 +55,13 @@ class Figure:
 
 
 def figure(measure: Measure, plan: Plan, samples: Samples) -> Figure | None:
-    """Compute a measure from the samples of all rounds. Returns None if the arm has no such count."""
+    """Compute a measure from the samples of all rounds. Returns None if an arm does not measure it."""
     if measure.statistic in _COUNTS:
         return _count(measure, samples)
-    arm, base, control = (_times(samples[name], measure) for name in (measure.arm, plan.baseline, plan.control))
+    three = [samples[name] for name in (measure.arm, plan.baseline, plan.control)]
+    if not all(measure.quantity in sample for cases in three for case in measure.cases for sample in cases[case]):
+        return None
+    arm, base, control = (_times(cases, measure) for cases in three)
     rounds = min(len(times) for times in arm.values())
     what = _QUANTITIES.get(measure.quantity, measure.quantity)
     if measure.statistic is Statistic.DIFFERENCE:
@@ -108,6 +112,12 @@ def verdict(found: Interval, target: float, rounds: int, *, usable: bool) -> tup
         return Verdict.OPEN, None
     # The width of an interval shrinks with the square root of the number of rounds.
     return Verdict.OPEN, _MOST_ROUNDS if not apart else min(_MOST_ROUNDS, max(rounds + 1, math.ceil(rounds * (reach / apart) ** 2)))
+
+
+def is_narrow(baseline: Sequence[Sample], arm: Sequence[Sample]) -> bool:
+    """Return whether more rounds of a case would tell little: the interval of the ratio reaches 2 % to either side."""
+    found = resampled([[a[PROCESSOR] / b[PROCESSOR] for a, b in zip(arm, baseline, strict=True)]], _geometric_mean)
+    return found.high - found.low <= 2 * _NARROW * found.value
 
 
 def medians(samples: Samples) -> Mapping[str, Mapping[str, Mapping[str, float]]]:

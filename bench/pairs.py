@@ -2,7 +2,8 @@
 
 Two JVMs compile the same methods differently, and the difference may exceed the cost of a case. All arms therefore share one JVM. In every
 round of a case each arm runs once. Two rounds run the arms in a random order and back (ABBA). A figure is computed from the ratios within
-the rounds. A finished case is stored, so that an interrupted measurement continues later.
+the rounds. Further rounds follow until its interval is narrow, up to a limit. A finished case is stored, so that an interrupted
+measurement continues later.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from bench.figures import is_narrow
 from bench.harness import order
 from bench.processes import ProcessTree
 from bench.rest import busy, machine_seconds
@@ -51,10 +53,12 @@ class KeptCases:
 
 
 def measure(
-    plan: Plan, start: Callable[[], Turns], kept: KeptCases, *, rounds: int, warm_up: int, seed: int, until: float,
+    plan: Plan, start: Callable[[], Turns], kept: KeptCases, *, rounds: int, most: int, warm_up: int, seed: int, until: float,
     done: Callable[[str, Rounds, bool], None],
 ) -> dict[str, dict[str, Sequence[Sample]]]:  # fmt: skip
     """Return the samples by arm and case, of the stored cases and of the cases that ran in time.
+
+    A case has at least `rounds` rounds. More follow, at most `most`, until its intervals are narrow.
 
     `start` makes the environment of the arms, once, if a case must run. No case begins after `until` (time.monotonic()). `done` is
     called for each case, with whether it was already stored.
@@ -68,7 +72,7 @@ def measure(
                 continue
             if before is None and turns is None:
                 turns = start()
-            found = before or _run(plan, turns, kept, case, range(-warm_up, rounds), seed)
+            found = before or _run(plan, turns, kept, case, range(-warm_up, max(rounds, most)), rounds, seed)
             for arm in plan.arms:
                 samples[arm][case] = found[arm]
             done(case, found, before is not None)
@@ -78,13 +82,15 @@ def measure(
     return samples
 
 
-def _run(plan: Plan, turns: Turns | None, kept: KeptCases, case: str, numbers: range, seed: int) -> Rounds:
+def _run(plan: Plan, turns: Turns | None, kept: KeptCases, case: str, numbers: range, least: int, seed: int) -> Rounds:
     assert turns is not None  # noqa: S101  # it was started for this case
     found: dict[str, list[Sample]] = {arm: [] for arm in plan.arms}
     machine = {"load_1m": round(os.getloadavg()[0], 2), "busy_before": round(busy(), 3)}
     tree = ProcessTree()
     ours, all_, began = tree.cpu_seconds(), machine_seconds(), time.monotonic()
     for turn in numbers:
+        if turn >= least and turn % 2 == 0 and all(is_narrow(found[plan.baseline], found[arm]) for arm in plan.arms):
+            break
         for arm in order(plan.arms, seed, turn, case):
             sample = turns.run(arm, case, turn)
             if turn >= 0:

@@ -8,7 +8,20 @@ from pathlib import Path
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _LOOKS = 4  # limit of repetitions
+_COMPILERS = ("C1 CompilerThre", "C2 CompilerThre")  # names of the JVM's threads, as long as Linux keeps them
 _PARENT, _USER, _REAPED_USER = 1, 11, 13  # indexes in a process's `stat`, after its name
+
+
+def compiler_seconds(process: int) -> float:
+    """Return the processor time so far of the threads that compile in a JVM. Their number must be fixed, so that none of them ends."""
+    seconds = 0.0
+    for thread in Path(f"/proc/{process}/task").iterdir():
+        try:
+            if (thread / "comm").read_text(encoding="utf-8", errors="replace").strip() in _COMPILERS:
+                seconds += int((thread / "schedstat").read_text(encoding="utf-8").split()[0]) / 1e9
+        except OSError:
+            continue  # another thread, which ended meanwhile
+    return seconds
 
 
 class ProcessTree:

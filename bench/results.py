@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.figures import Samples, figure, medians, rounded
-from bench.suite import PROCESSOR, SECONDS, Plan
+from bench.suite import PROCESSOR, SECONDS, UNCOMPILED, Plan
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
@@ -44,7 +44,8 @@ def pairs_of(plan: Plan, samples: Samples) -> dict[str, dict[str, dict[str, list
     return {
         case: {
             quantity: {arm: [rounded(sample[quantity]) for sample in samples[arm][case]] for arm in plan.arms}
-            for quantity in (PROCESSOR, SECONDS)
+            for quantity in (PROCESSOR, UNCOMPILED, SECONDS)
+            if all(quantity in sample for arm in plan.arms for sample in samples[arm][case])
         }
         for case in plan.cases
     }

@@ -98,7 +98,7 @@ def _figures(options: argparse.Namespace) -> int:
     for name in FIGURES:
         minutes = max(0.0, (until - time.monotonic()) / 60)
         command = [sys.executable, "-m", "bench.run", name, "--resume", "--seed", str(options.seed), "--minutes", str(minutes)]
-        for option in ("rounds", "warm_up", "results"):
+        for option in ("rounds", "most_rounds", "warm_up", "results"):
             if (value := getattr(options, option)) is not None:
                 command += [f"--{option.replace('_', '-')}", str(value)]
         if subprocess.run(command, check=False).returncode:
@@ -123,7 +123,7 @@ def _paired(suite: PairedSuite, plan: Plan, folder: Path, options: argparse.Name
     rounds = plan.rounds if options.rounds is None else options.rounds
     warm_up = plan.warm_up if options.warm_up is None else options.warm_up
     samples = pairs.measure(
-        plan, lambda: suite.turns(folder), kept, rounds=rounds, warm_up=warm_up, seed=options.seed,
+        plan, lambda: suite.turns(folder), kept, rounds=rounds, most=options.most_rounds or 2 * rounds, warm_up=warm_up, seed=options.seed,
         until=time.monotonic() + 60 * options.minutes, done=done,
     )  # fmt: skip
     there = [case for case in plan.cases if case in samples[plan.baseline]]
@@ -157,6 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make bench", description="Measure a suite into bench/results.")
     parser.add_argument("suite", choices=["figures", *names()], help="one of them, or figures: those that the documents state")
     parser.add_argument("--rounds", type=int, help="measured rounds (each suite has its own default; paired ones 15)")
+    parser.add_argument("--most-rounds", type=int, help="of a paired suite: limit of rounds while a case is open (default: twice as many)")
     parser.add_argument("--warm-up", type=int, help="rounds before them")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further round (case of a paired suite) after that many")
     parser.add_argument("--resume", action="store_true", help="of a paired suite: keep the cases that were measured at this commit")

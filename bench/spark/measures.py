@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.suite import PROCESSOR, SECONDS, Measure, Statistic
+from bench.suite import PROCESSOR, SECONDS, UNCOMPILED, Measure, Statistic
 
 _BYTES_SPOOLED, _BYTES_KEPT, _KEPT_SHARE = 9.0, 2.0, 0.10
 _PLANNING_MS, _PLANNING_WORST_MS = 5.0, 25.0
@@ -36,7 +36,8 @@ def times(arm: str, cases: Sequence[str]) -> tuple[Measure, ...]:
 
 
 def _of_arm(arm: str, cases: Sequence[str], target: Target) -> list[Measure]:
-    return [*_times(arm, cases, PROCESSOR, target), *_times(arm, cases, SECONDS, Target()), *_counts(arm, cases, target)]
+    own = (*_times(arm, cases, PROCESSOR, target), *_times(arm, cases, UNCOMPILED, target), *_times(arm, cases, SECONDS, Target()))
+    return [*own, *_counts(arm, cases, target)]
 
 
 def _times(arm: str, cases: Sequence[str], quantity: str, target: Target) -> list[Measure]:

@@ -30,7 +30,9 @@ def start(
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # The heap has a fixed size, because growth would slow the first arm.
-    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-memory {memory} --driver-java-options '-Xms{memory} {java}' pyspark-shell"
+    # The number of compiling threads is fixed, too, so that their processor time can be read.
+    options = f"-Xms{memory} -XX:-UseDynamicNumberOfCompilerThreads {java}"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-memory {memory} --driver-java-options '{options}' pyspark-shell"
     builder = SparkSession.builder.master("local[2]").appName("bench").config("spark.local.dir", str(folder / "local"))
     for key, value in (_CONF | {"spark.sql.warehouse.dir": str(folder / "warehouse")} | dict(conf or {})).items():
         builder = builder.config(key, value)

@@ -1,7 +1,8 @@
 """Runs the queries of a suite in turns, plain and captured, in one warm JVM.
 
 A run's wall time ends when its results are written. Its processor time is that of all processes until all work for the query is done:
-Spark's listeners have received its events and, if it is captured, its end is in the spool.
+Spark's listeners have received its events and, if it is captured, its end is in the spool. A young JVM compiles for minutes, and at random
+times, so the processor time without compilation is a figure of its own.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.processes import ProcessTree
+from bench.processes import ProcessTree, compiler_seconds
 from bench.spark import keeping
 from bench.spark.capturing import capturing, without_rules
 from bench.spark.counts import counts
 from bench.spark.reference import listening
 from bench.spark.session import start, with_distinct_names
-from bench.suite import PROCESSOR, SECONDS, Sample
+from bench.suite import PROCESSOR, SECONDS, UNCOMPILED, Sample
 from bench.truth.layouts import Files, named
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class SparkTurns:
             self._layout.prepared(self.spark, tables)
             self._layout.register(self.spark)
         self._processes = ProcessTree()
+        self._jvm = int(self.spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]  # noqa: SLF001  # PySpark has no public way
         self._kept: set[tuple[str, str]] = set()
 
     def run(self, arm: str, case: str, turn: int) -> Sample:
@@ -100,7 +102,7 @@ class SparkTurns:
         bus = self.spark.sparkContext._jsc.sc().listenerBus()  # noqa: SLF001  # PySpark has no public way
         bus.waitUntilEmpty(_HEARD_MS)
         self.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]  # noqa: SLF001  # what earlier runs left in the heap
-        before, began = self._processes.cpu_seconds(), time.perf_counter()
+        compiled, before, began = compiler_seconds(self._jvm), self._processes.cpu_seconds(), time.perf_counter()
         frames = self._frames(case)
         for number, frame in enumerate(frames):
             if self._layout is not None:
@@ -112,7 +114,9 @@ class SparkTurns:
         bus.waitUntilEmpty(_HEARD_MS)
         manifests = [manifest for _ in frames for manifest in watch.until_run_ends()] if watch else []
         after = self._processes.cpu_seconds() - returned - (time.thread_time() - watching)  # without this thread, which only watches
-        return {SECONDS: seconds, PROCESSOR: returned - before + after, "cpu_seconds_after": after}, manifests
+        compiled = compiler_seconds(self._jvm) - compiled
+        all_ = returned - before + after
+        return {SECONDS: seconds, PROCESSOR: all_, UNCOMPILED: all_ - compiled, "cpu_seconds_after": after}, manifests
 
     def _frames(self, case: str) -> tuple[DataFrame, ...]:
         """Return the DataFrames that a case writes, with column names that its format accepts."""

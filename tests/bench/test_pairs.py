@@ -45,10 +45,10 @@ class MadeSuite:
         return self.started[-1]
 
 
-def measured(suite, kept, *, rounds=3, until=math.inf):
+def measured(suite, kept, *, rounds=3, most=0, until=math.inf):
     cases = []
     samples = measure(
-        suite.plan, lambda: suite.turns(None), kept, rounds=rounds, warm_up=1, seed=1, until=until,
+        suite.plan, lambda: suite.turns(None), kept, rounds=rounds, most=most, warm_up=1, seed=1, until=until,
         done=lambda case, _rounds, before: cases.append((case, before)),
     )  # fmt: skip
     return samples, cases
@@ -71,11 +71,20 @@ def test_each_case_has_its_rounds_of_every_arm_one_after_the_other(tmp_path):
     assert turns.closed
 
 
+def test_rounds_follow_until_the_interval_is_narrow(tmp_path, monkeypatch):
+    samples, _ = measured(MadeSuite(), KeptCases(tmp_path, "c1", resume=False), most=9)
+    assert len(samples["active"]["a"]) == 4  # equal rounds are narrow at once, after a whole ABBA
+    uneven = lambda _self, arm, _case, turn: {SECONDS: 1.0, PROCESSOR: TIMES[arm] * (2 if turn % 3 and arm == "active" else 1)}  # noqa: E731
+    monkeypatch.setattr(MadeTurns, "run", uneven)
+    samples, _ = measured(MadeSuite(), KeptCases(tmp_path, "c1", resume=False), most=9)
+    assert len(samples["active"]["a"]) == 9
+
+
 def test_a_measurement_that_was_ended_goes_on_where_it_was(tmp_path):
     suite = MadeSuite()
     only_a = suite.plan.only(cases=["a"])
     kept = KeptCases(tmp_path, "c1", resume=True)
-    measure(only_a, lambda: suite.turns(None), kept, rounds=3, warm_up=0, seed=1, until=math.inf, done=lambda *_: None)
+    measure(only_a, lambda: suite.turns(None), kept, rounds=3, most=3, warm_up=0, seed=1, until=math.inf, done=lambda *_: None)
     samples, cases = measured(suite, KeptCases(tmp_path, "c1", resume=True))
     assert cases == [("a", True), ("b", False)]
     assert {case for _, case, _ in suite.started[1].ran} == {"b"}
