@@ -336,8 +336,8 @@ def _collect(
         _collect(argument, subtype, masking, indirect or ("CONDITIONAL" if decides else None), known, into)
         if function in _FIRST_KNOWN and position < count - 1:  # its null test decides about the next arguments
             _collect(argument, subtype, masking, indirect or "CONDITIONAL", known, into)
-    if isinstance(expression.get("filter"), Mapping):
-        _collect(expression["filter"], subtype, masking, indirect or "CONDITIONAL", known, into)
+    if (condition := expression.get("filter")) is not None and isinstance(condition, Mapping):
+        _collect(condition, subtype, masking, indirect or "CONDITIONAL", known, into)
 
 
 def _within(expression: Mapping[str, Any], known: _AttributeSources) -> _Dependencies | None:

@@ -8,11 +8,12 @@ of the plan's conditions stay, because the trace needs them. Texts of operators 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headwater.spark_listener.redact import redact
-from headwater.spark_listener.secrets import MARK, is_secret_name
+from headwater.spark_listener.secrets import MARK, is_secret_name, may_hold_secret
 
 _CONNECTIVES = {"and", "&&", "or", "||", "not", "!"}
 _PLAIN = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date", "timestamp")  # types other than text
@@ -20,11 +21,20 @@ _HARMLESS = {"attr", "isnotnull", "isnull", "=", "<=>"}  # applied to columns on
 
 
 def without_secret_literals(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    if not _may_hold_secret(manifest):
+        return dict(manifest)
     keeps = any(boundary.get("derived") for boundary in manifest.get("boundaries") or ())
     clean = {**manifest, "operators": [_operator(operator, keeps) for operator in manifest.get("operators") or ()]}
     if manifest.get("boundaries"):
         clean["boundaries"] = [_boundary(boundary, keeps) for boundary in manifest["boundaries"]]
     return clean
+
+
+def _may_hold_secret(manifest: Mapping[str, Any]) -> bool:
+    """Look for words of secrets in all texts at once. That takes a tenth of the time of a walk through the expressions."""
+    parts = [manifest.get("operators"), [boundary.get("compared") for boundary in manifest.get("boundaries") or ()]]
+    text = json.dumps(parts, ensure_ascii=False, check_circular=False, default=dict)
+    return may_hold_secret(text.replace('"passes"', "").replace('"&&"', ""))  # the commonest behaviour and function
 
 
 def _boundary(boundary: Mapping[str, Any], keeps: bool) -> Mapping[str, Any]:
@@ -95,7 +105,7 @@ def _hidden(expression: Mapping[str, Any], *, texts: bool, every: bool) -> Mappi
         return {"fn": "truncated", "truncated": True, "args": [], **({"type": expression["type"]} if "type" in expression else {})}
     clean = _with(expression, [_hidden(child, texts=texts, every=every) for child in _arguments(expression)])
     condition = expression.get("filter")
-    hidden = _hidden(condition, texts=texts, every=every) if isinstance(condition, Mapping) else condition
+    hidden = _hidden(condition, texts=texts, every=every) if condition is not None and isinstance(condition, Mapping) else condition
     return clean if hidden is condition else {**clean, "filter": hidden}
 
 
@@ -114,8 +124,8 @@ def _walk(expression: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         part = waiting.pop()
         yield part
         waiting += _arguments(part)
-        if isinstance(part.get("filter"), Mapping):
-            waiting.append(part["filter"])
+        if (condition := part.get("filter")) is not None and isinstance(condition, Mapping):
+            waiting.append(condition)
 
 
 def _is_secret_column(part: Mapping[str, Any], *, of_text: bool = True) -> bool:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -54,8 +55,12 @@ def dataset_at(path: str, described: Mapping[str, Any] | None = None) -> Name:
     `described` is the plan's description of a source or sink: its format, and its name in a catalog.
     """
     described = described or {}
-    tables = [str(described["table"])] if described.get("table") else ()
-    return dataset_root(*dataset_name(path), formats=[str(described.get("format") or "")], tables=tables)
+    return _dataset_at(path, str(described.get("format") or ""), str(described.get("table") or ""))
+
+
+@lru_cache(4096)  # a query's description repeats the paths of its sources
+def _dataset_at(path: str, format_: str, table: str) -> Name:
+    return dataset_root(*dataset_name(path), formats=[format_], tables=[table] if table else ())
 
 
 def topic_name(servers: str, topic: str) -> Name | None:
