@@ -1,4 +1,4 @@
-"""Measures time and driver memory of a large trace on Spark: the records behind all rows of an output, through groups of ten.
+"""Measures time, driver memory and shuffle volume of a large trace on Spark: the records behind all rows of an output, through groups of ten.
 
 python -m bench.spark_trace [--rows 22000000] [--master local-cluster[2,1,1024]]
 
@@ -99,7 +99,7 @@ def _asked(folder: Path, place: str) -> dict[str, Any]:
             connection = SparkConnection(spark, shares_files=True)
             began = time.perf_counter()
             answer = asyncio.run(trace(None, store, "default", request, session_factory=partial(open_spark_session, connection)))
-            driver = _driver(spark)
+            driver = _driver(spark) | {"shuffle_megabytes": _shuffled(spark)}
         seconds = round(time.perf_counter() - began, 1)
     store.close()
     return {
@@ -116,6 +116,13 @@ def _driver(spark: SparkSession) -> dict[str, int]:
     (old,) = (pool for pool in pools if pool.getName() == "Tenured Gen")
     jvm = SparkContext._gateway.proc.pid  # type: ignore[union-attr]  # noqa: SLF001
     return {"driver_megabytes": keeping.peak(jvm), "driver_survived_megabytes": old.getPeakUsage().getUsed() // 1_000_000}
+
+
+def _shuffled(spark: SparkSession) -> int:
+    """Return the bytes that all executors wrote for shuffles, in megabytes."""
+    status = spark.sparkContext._jsc.sc().statusStore()  # noqa: SLF001  # PySpark has no public way
+    executors = status.executorList(False)
+    return sum(int(executors.apply(place).totalShuffleWrite()) for place in range(executors.size())) // 1_000_000
 
 
 def _hash(answer: TraceAnswer) -> str:

@@ -111,11 +111,11 @@ def test_a_figure_that_is_not_usable_is_refused(root: Path, results: Path):
 def test_a_table_of_targets_says_what_is_met_and_what_is_open(root: Path, results: Path):
     filled = load_script(root, "readme_figures").filled("<!-- targets demo -->old<!-- /targets -->", results)
     assert filled.splitlines()[3:] == [
-        "| met: active ÷ plain | ≤ 1.25 | 1.21 (1.19 to 1.24) | met |",
-        "| open: active ÷ plain (q1) | ≤ 1.2 | 1.21 (1.19 to 1.24) | open, 40 rounds would settle it |",
-        "| noise: active ÷ plain | ≤ 1.2 | not usable | open |",
+        "| met: active ÷ plain | ≤ 1.25 | 1.21 (1.19 to 1.24) | met | – |",
+        "| open: active ÷ plain (q1) | ≤ 1.2 | 1.21 (1.19 to 1.24) | open, 40 rounds would settle it | – |",
+        "| noise: active ÷ plain | ≤ 1.2 | not usable | open | – |",
         "",
-        "Commit abc, 2026-01-02, 15 rounds; other programs had 0% to 2% of the machine.",
+        "`make bench SUITE=demo`, commit abc, 2026-01-02, 15 rounds; other programs had 0% to 2% of the machine.",
         "<!-- /targets -->",
     ]
 
