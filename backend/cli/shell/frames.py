@@ -74,7 +74,9 @@ class FrameLineage:
         self._manifest = manifest
         self._frames = PlacedFrames(self._spark)
         self._names = frame.columns
-        self.rows: DataFrame = self._spark.read.parquet(pattern_of_path(str(self._out))).toDF(*self._names)
+        self._written_rows = self._spark.read.parquet(pattern_of_path(str(self._out)))
+        self._read_sources: dict[int, DataFrame] = {}  # by number
+        self.rows: DataFrame = self._written_rows.toDF(*self._names)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -177,7 +179,7 @@ class FrameLineage:
         return session.make_table(f"SELECT {', '.join(_PLACE)} FROM {name}")
 
     def _rows_at(self, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
-        return self._placed(self._spark.read.parquet(pattern_of_path(str(self._out))), self._names, files, wanted)
+        return self._placed(self._written_rows, self._names, files, wanted)
 
     def _records_at(self, source: Source, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
         """Return the records of a source with their positions. Only formats whose readers report positions work."""
@@ -188,10 +190,16 @@ class FrameLineage:
             )
         if read_again := _states(files, files if wanted is None else wanted):
             ReadAgain(self._spark.sparkContext, read_again).check()
+        if source.source not in self._read_sources:
+            self._read_sources[source.source] = self._frame_of(source)
+        read = self._read_sources[source.source]
+        return self._placed(read, read.columns, files, wanted)
+
+    def _frame_of(self, source: Source) -> DataFrame:
+        """Return the records of a source. To look for the files again for each answer would take as long as the answer."""
         columns = ", ".join(f"{_quoted(column.name)} {column.type}" for column in source.columns)
         reader = self._spark.read.schema(columns).option("basePath", _base(source))
-        read = reader.parquet(*[pattern_of_path(file.path) for file in source.files])
-        return self._placed(read, read.columns, files, wanted)
+        return reader.parquet(*[pattern_of_path(file.path) for file in source.files])
 
     def _placed(
         self, read: DataFrame, names: Sequence[str], files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None
