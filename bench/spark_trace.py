@@ -1,4 +1,4 @@
-"""Measures time, driver memory and shuffle volume of a large trace on Spark: the records behind all rows of an output, through groups of ten.
+"""Measures a large trace on Spark: time, driver memory, shuffles. It follows all rows of an output back through groups of ten.
 
 python -m bench.spark_trace [--rows 22000000] [--master local-cluster[2,1,1024]]
 

@@ -118,8 +118,10 @@ def _table(suite: str, results: Path) -> str:
             what = f"{case['name']}: {case['measure']}" + (f" ({case['detail']})" if case["detail"] else "")
             unit = "" if case["unit"] in ("×", "") else f" {case['unit']}"
             shown = _shown(case) if case["usable"] else "not usable"
-            lines.append(f"| {what} | ≤ {case['target']:g}{unit} | {shown} | {_verdict(case)} | {_best_known(suite, case['measure'])} |")
-    return "\n".join([*lines, "", f"`make bench SUITE={suite}`, commit {content['commit'].rstrip('+')}, {content['date'][:10]}, {_rounds(content)}."])
+            known = _best_known(suite, case["measure"])
+            lines.append(f"| {what} | ≤ {case['target']:g}{unit} | {shown} | {_verdict(case)} | {known} |")
+    measured = f"commit {content['commit'].rstrip('+')}, {content['date'][:10]}, {_rounds(content)}"
+    return "\n".join([*lines, "", f"`make bench SUITE={suite}`, {measured}."])
 
 
 def _best_known(suite: str, measure: str) -> str:
