@@ -89,7 +89,8 @@ def _run(plan: Plan, turns: Turns | None, kept: KeptCases, case: str, numbers: r
     tree = ProcessTree()
     ours, all_, began = tree.cpu_seconds(), machine_seconds(), time.monotonic()
     for turn in numbers:
-        if turn >= least and turn % 2 == 0 and all(is_narrow(found[plan.baseline], found[arm]) for arm in plan.arms):
+        is_whole = turn % 2 == 0  # two rounds are an ABBA
+        if turn >= max(least, 1) and is_whole and all(is_narrow(found[plan.baseline], found[arm]) for arm in plan.arms):
             break
         for arm in order(plan.arms, seed, turn, case):
             sample = turns.run(arm, case, turn)

@@ -8,20 +8,26 @@ from pathlib import Path
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _LOOKS = 4  # limit of repetitions
-_COMPILERS = ("C1 CompilerThre", "C2 CompilerThre")  # names of the JVM's threads, as long as Linux keeps them
+_COMPILERS = ("C1 CompilerThre", "C2 CompilerThre")  # names of the JVM's threads, cut to 15 characters by Linux
 _PARENT, _USER, _REAPED_USER = 1, 11, 13  # indexes in a process's `stat`, after its name
 
 
 def compiler_seconds(process: int) -> float:
-    """Return the processor time so far of the threads that compile in a JVM. Their number must be fixed, so that none of them ends."""
-    seconds = 0.0
+    """Return the processor time so far of the threads that compile in a JVM. Their number must be fixed, so that none of them ends.
+
+    Raises:
+        RuntimeError: there is no such thread.
+    """
+    found = []
     for thread in Path(f"/proc/{process}/task").iterdir():
         try:
             if (thread / "comm").read_text(encoding="utf-8", errors="replace").strip() in _COMPILERS:
-                seconds += int((thread / "schedstat").read_text(encoding="utf-8").split()[0]) / 1e9
+                found.append(int((thread / "schedstat").read_text(encoding="utf-8").split()[0]) / 1e9)
         except OSError:
             continue  # another thread, which ended meanwhile
-    return seconds
+    if not found:
+        raise RuntimeError(f"process {process} has no thread that compiles")
+    return sum(found)
 
 
 class ProcessTree:

@@ -27,6 +27,7 @@ def document(plan: Plan, samples: Samples, *, seed: int) -> dict[str, Any]:
         "cases": found,
         "summary": {
             "rounds": max(len(rounds) for cases in samples.values() for rounds in cases.values()),
+            "fewest_rounds": min(len(rounds) for cases in samples.values() for rounds in cases.values()),
             "seed": seed,
             "usable": sum(entry["usable"] for entry in found),
             "of": len(found),

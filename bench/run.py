@@ -156,8 +156,8 @@ def _listed(text: str | None) -> list[str] | None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make bench", description="Measure a suite into bench/results.")
     parser.add_argument("suite", choices=["figures", *names()], help="one of them, or figures: those that the documents state")
-    parser.add_argument("--rounds", type=int, help="measured rounds (each suite has its own default; paired ones 15)")
-    parser.add_argument("--most-rounds", type=int, help="of a paired suite: limit of rounds while a case is open (default: twice as many)")
+    parser.add_argument("--rounds", type=int, help="measured rounds, at least (each suite has its own default; paired ones 16)")
+    parser.add_argument("--most-rounds", type=int, help="of a paired suite: limit of rounds, for wide intervals (default: twice --rounds)")
     parser.add_argument("--warm-up", type=int, help="rounds before them")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further round (case of a paired suite) after that many")
     parser.add_argument("--resume", action="store_true", help="of a paired suite: keep the cases that were measured at this commit")

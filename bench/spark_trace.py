@@ -99,7 +99,7 @@ def _asked(folder: Path, place: str) -> dict[str, Any]:
             connection = SparkConnection(spark, shares_files=True)
             began = time.perf_counter()
             answer = asyncio.run(trace(None, store, "default", request, session_factory=partial(open_spark_session, connection)))
-            driver = _driver(spark) | {"shuffle_megabytes": _shuffled(spark)}
+            driver = _driver(spark) | {"shuffle_megabytes": _shuffle_megabytes(spark)}
         seconds = round(time.perf_counter() - began, 1)
     store.close()
     return {
@@ -118,8 +118,8 @@ def _driver(spark: SparkSession) -> dict[str, int]:
     return {"driver_megabytes": keeping.peak(jvm), "driver_survived_megabytes": old.getPeakUsage().getUsed() // 1_000_000}
 
 
-def _shuffled(spark: SparkSession) -> int:
-    """Return the bytes that all executors wrote for shuffles, in megabytes."""
+def _shuffle_megabytes(spark: SparkSession) -> int:
+    """Return the megabytes that all executors wrote for shuffles."""
     status = spark.sparkContext._jsc.sc().statusStore()  # noqa: SLF001  # PySpark has no public way
     executors = status.executorList(False)
     return sum(int(executors.apply(place).totalShuffleWrite()) for place in range(executors.size())) // 1_000_000

@@ -37,15 +37,16 @@ _FORMATS = re.compile(r"(<!-- formats (?P<suite>[\w-]+) -->).*?(<!-- /formats --
 _TARGETS = re.compile(r"(<!-- targets (?P<suite>[\w-]+) -->).*?(<!-- /targets -->)", re.DOTALL)
 
 
-# What others state about the same kind of cost, by suite and by the end of a measure's name. Their data and machines are not ours.
+# Figures of others for the same kind of cost, by suite (empty: each) and measure. Their data and machines differ, and they are wall times.
+# Titian: Interlandi et al., PVLDB 9 (2015).
 _BEST_KNOWN = {
-    ("start", "run − plain"): "1.1 s, openlineage-spark on this machine",
-    ("tpch", "geometric mean"): "1.21, SmokedDuck",
-    ("tpch", "worst"): "1.72, SmokedDuck",
-    ("pigmix", "worst"): "1.26, Titian",
-    ("wordcount", "active ÷ plain"): "1.14 to 1.29, Titian",
-    ("grep", "active ÷ plain"): "1.10 to 1.27, Titian",
-    ("", "kept_bytes ÷ associations"): "11.5 bytes, Titian",
+    ("start", "processor, run − plain"): "1.1 s, openlineage-spark",
+    ("tpch", "processor, active ÷ plain, geometric mean"): "1.21, SmokedDuck",
+    ("tpch", "processor, active ÷ plain, worst"): "1.72, SmokedDuck",
+    ("pigmix", "processor, active ÷ plain, worst"): "1.26, Titian",
+    ("wordcount", "processor, active ÷ plain"): "1.14 to 1.29, Titian",
+    ("grep", "processor, active ÷ plain"): "1.10 to 1.27, Titian",
+    ("", "active: kept_bytes ÷ associations"): "11.5 bytes, Titian",
 }
 
 
@@ -125,8 +126,7 @@ def _table(suite: str, results: Path) -> str:
 
 
 def _best_known(suite: str, measure: str) -> str:
-    found = [text for (known, end), text in _BEST_KNOWN.items() if known in (suite, "") and measure.endswith(end)]
-    return found[0] if found else "–"
+    return _BEST_KNOWN.get((suite, measure)) or _BEST_KNOWN.get(("", measure)) or "–"
 
 
 def _formats(suite: str, results: Path) -> str:
@@ -148,7 +148,8 @@ def _verdict(case: dict[str, Any]) -> str:
 def _rounds(content: dict[str, Any]) -> str:
     busy = [case["busy_with_others"] for case in content["machine"].get("meanwhile", {}).values()]
     quiet = f"; other programs had {min(busy):.0%} to {max(busy):.0%} of the machine" if busy else ""
-    return f"{content['summary']['rounds']} rounds{quiet}"
+    fewest, most = content["summary"].get("fewest_rounds"), content["summary"]["rounds"]
+    return f"{most if fewest in (None, most) else f'{fewest} to {most}'} rounds{quiet}"
 
 
 if __name__ == "__main__":

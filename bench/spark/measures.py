@@ -32,12 +32,12 @@ def measures(arms: Sequence[str], cases: Sequence[str], targets: Mapping[str, Ta
 
 def times(arm: str, cases: Sequence[str]) -> tuple[Measure, ...]:
     """Return the time measures of an arm with another agent than Headwater, without a target."""
-    return tuple(measure for quantity in (PROCESSOR, SECONDS) for measure in _times(arm, cases, quantity, Target()))
+    return tuple(measure for quantity in (PROCESSOR, UNCOMPILED, SECONDS) for measure in _times(arm, cases, quantity, Target()))
 
 
 def _of_arm(arm: str, cases: Sequence[str], target: Target) -> list[Measure]:
-    own = (*_times(arm, cases, PROCESSOR, target), *_times(arm, cases, UNCOMPILED, target), *_times(arm, cases, SECONDS, Target()))
-    return [*own, *_counts(arm, cases, target)]
+    others = [measure for quantity in (UNCOMPILED, SECONDS) for measure in _times(arm, cases, quantity, Target())]
+    return [*_times(arm, cases, PROCESSOR, target), *others, *_counts(arm, cases, target)]
 
 
 def _times(arm: str, cases: Sequence[str], quantity: str, target: Target) -> list[Measure]:

@@ -102,7 +102,7 @@ class SparkTurns:
         bus = self.spark.sparkContext._jsc.sc().listenerBus()  # noqa: SLF001  # PySpark has no public way
         bus.waitUntilEmpty(_HEARD_MS)
         self.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]  # noqa: SLF001  # what earlier runs left in the heap
-        compiled, before, began = compiler_seconds(self._jvm), self._processes.cpu_seconds(), time.perf_counter()
+        compiled_before, before, began = compiler_seconds(self._jvm), self._processes.cpu_seconds(), time.perf_counter()
         frames = self._frames(case)
         for number, frame in enumerate(frames):
             if self._layout is not None:
@@ -114,9 +114,9 @@ class SparkTurns:
         bus.waitUntilEmpty(_HEARD_MS)
         manifests = [manifest for _ in frames for manifest in watch.until_run_ends()] if watch else []
         after = self._processes.cpu_seconds() - returned - (time.thread_time() - watching)  # without this thread, which only watches
-        compiled = compiler_seconds(self._jvm) - compiled
-        all_ = returned - before + after
-        return {SECONDS: seconds, PROCESSOR: all_, UNCOMPILED: all_ - compiled, "cpu_seconds_after": after}, manifests
+        compiled = compiler_seconds(self._jvm) - compiled_before
+        processor = returned - before + after
+        return {SECONDS: seconds, PROCESSOR: processor, UNCOMPILED: processor - compiled, "cpu_seconds_after": after}, manifests
 
     def _frames(self, case: str) -> tuple[DataFrame, ...]:
         """Return the DataFrames that a case writes, with column names that its format accepts."""

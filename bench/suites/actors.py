@@ -41,7 +41,7 @@ class ActorsSuite:
                 _measure("intake until acknowledged, processor", "intake", "acknowledged_nanoseconds", "associations", _INTAKE_NS),
                 _measure("intake until kept, processor", "intake", "kept_nanoseconds", "associations", _INTAKE_NS),
             ],
-            rounds=15,
+            rounds=16,
             warm_up=2,
         )
 

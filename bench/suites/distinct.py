@@ -1,4 +1,4 @@
-"""Newt's de-duplication as a DataFrame program: the different lines of 0.5 and 2 GB of text, captured against plain."""
+"""Newt's de-duplication as a DataFrame program: the distinct lines of 0.5 and 2 GB of text, captured against plain."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class _PandasSuite:
             control=PLAIN[1],
             cases=tuple(_PROGRAMS),
             measures=measures(CAPTURING, tuple(_PROGRAMS), {"active": _TARGET}),
-            rounds=15,
+            rounds=16,
             warm_up=2,
             asked=("active",),
         )

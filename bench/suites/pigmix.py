@@ -152,7 +152,7 @@ class PigMixSuite:
             control=PLAIN[1],
             cases=tuple(_SCRIPTS),
             measures=measures(CAPTURING, tuple(_SCRIPTS), {"active": _TARGET}),
-            rounds=15,
+            rounds=16,
             warm_up=3,
             asked=("active",),
         )

@@ -70,7 +70,7 @@ class RddSuite:
             control=PLAIN[1],
             cases=(*sorted(texts), "PigMix L2", "PigMix L6", "PigMix L7"),
             measures=(),
-            rounds=15,
+            rounds=16,
             warm_up=2,
             asked=("active",),
         )

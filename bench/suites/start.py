@@ -46,7 +46,7 @@ class StartSuite:
             for arm, targets in _TARGETS.items()
             for quantity, target in targets.items()
         ),
-        rounds=15,
+        rounds=16,
         warm_up=1,
     )
 

@@ -36,7 +36,7 @@ class TasksSuite:
                 for arm in _ARMS
                 for quantity in (PROCESSOR, SECONDS)
             ],
-            rounds=15,
+            rounds=16,
             warm_up=2,
         )  # fmt: skip
 

@@ -45,7 +45,7 @@ class TpcSuite:
             control=PLAIN[1],
             cases=cases,
             measures=[*measures(CAPTURING, cases, targets), *times(REFERENCE, cases)],
-            rounds=15,
+            rounds=16,
             warm_up=3,
             asked=asked,
         )

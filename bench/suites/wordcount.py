@@ -30,7 +30,7 @@ class TextSuite:
             control=PLAIN[1],
             cases=tuple(_SIZES),
             measures=measures(CAPTURING, tuple(_SIZES), {"active": target}),
-            rounds=15,
+            rounds=16,
             warm_up=2,
             asked=("active",),
         )

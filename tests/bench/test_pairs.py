@@ -74,10 +74,14 @@ def test_each_case_has_its_rounds_of_every_arm_one_after_the_other(tmp_path):
 def test_rounds_follow_until_the_interval_is_narrow(tmp_path, monkeypatch):
     samples, _ = measured(MadeSuite(), KeptCases(tmp_path, "c1", resume=False), most=9)
     assert len(samples["active"]["a"]) == 4  # equal rounds are narrow at once, after a whole ABBA
-    uneven = lambda _self, arm, _case, turn: {SECONDS: 1.0, PROCESSOR: TIMES[arm] * (2 if turn % 3 and arm == "active" else 1)}  # noqa: E731
-    monkeypatch.setattr(MadeTurns, "run", uneven)
-    samples, _ = measured(MadeSuite(), KeptCases(tmp_path, "c1", resume=False), most=9)
-    assert len(samples["active"]["a"]) == 9
+    for spread, rounds in ((0.015, 4), (0.06, 9)):  # an interval that ends within 2 % of the figure, and one that does not
+        monkeypatch.setattr(MadeTurns, "run", _uneven(spread))
+        samples, _ = measured(MadeSuite(), KeptCases(tmp_path, "c1", resume=False), most=9)
+        assert len(samples["active"]["a"]) == rounds
+
+
+def _uneven(spread):
+    return lambda _self, arm, _case, turn: {SECONDS: 1.0, PROCESSOR: TIMES[arm] * (1 + spread * (turn % 2) * (arm == "active"))}
 
 
 def test_a_measurement_that_was_ended_goes_on_where_it_was(tmp_path):

@@ -1,9 +1,12 @@
 """Processor time of a process with those that it started."""
 
+import os
 import subprocess
 import sys
 
-from bench.processes import ProcessTree
+import pytest
+
+from bench.processes import ProcessTree, compiler_seconds
 
 BURN = "import time\nwhile time.process_time() < 0.3: pass\n"
 PARENT = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BURN!r}])\nprint('done', flush=True)\nsys.stdin.read()"
@@ -26,3 +29,8 @@ def test_a_process_that_is_not_there_has_used_nothing():
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
     assert ProcessTree(child.pid).cpu_seconds() == 0.0
+
+
+def test_a_process_without_a_compiler_is_no_jvm():
+    with pytest.raises(RuntimeError, match="no thread that compiles"):
+        compiler_seconds(os.getpid())

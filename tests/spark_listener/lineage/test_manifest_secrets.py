@@ -5,6 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.spark_listener.lineage import manifest_secrets
 from headwater.spark_listener.lineage.manifest_secrets import without_secret_literals
 
 PASSWORD = {"fn": "attr", "attr": 1, "name": "password", "type": "string"}
@@ -90,3 +95,44 @@ def test_conditions_of_matches_lose_their_secrets_too() -> None:
     assert "hunter" not in json.dumps(clean)
     assert clean["compared"]["args"][0] == {**recorded, "name": "[redacted]"}
     assert clean["compared"]["args"][2] == compared["args"][2]
+
+
+_PARTS = (
+    "password",
+    "apikey",
+    "Token",
+    "to\u212aen",
+    "pa\u017f\u017fword",
+    "passes",
+    "&&",
+    "name",
+    "-phunter2",
+    "x\n-px",
+    "s3://u:hunter2@b/d",
+    "AKIA0123456789ABCDEF",
+    "\\",
+    '"',
+    "ann",
+    ";",
+    "7",
+)
+_TEXTS = st.lists(st.sampled_from(_PARTS), min_size=1, max_size=3).map("".join)
+_COLUMNS = st.builds(lambda name: {"fn": "attr", "attr": 1, "name": name, "type": "string"}, _TEXTS)
+_LITERALS = st.builds(lambda value: {"fn": "literal", "value": value, "type": "string"}, _TEXTS | st.integers(0, 9))
+_EXPRESSIONS = st.recursive(
+    _COLUMNS | _LITERALS, lambda inner: st.builds(call, st.sampled_from(("=", "and", "&&", "upper")), inner, inner), max_leaves=4
+)
+
+
+@given(condition=_EXPRESSIONS, sql=_TEXTS)
+def test_a_manifest_without_words_of_secrets_is_what_the_whole_search_would_leave(condition: dict[str, Any], sql: str) -> None:
+    manifest = filtered(condition, sql)
+    with pytest.MonkeyPatch.context() as patch:
+        quick = without_secret_literals(manifest)
+        patch.setattr(manifest_secrets, "_may_hold_secret", lambda _: True)
+        assert quick == without_secret_literals(manifest)
+
+
+def test_a_manifest_without_operators_or_with_values_that_json_lacks_has_the_same_form() -> None:
+    assert without_secret_literals({"status": "complete"})["operators"] == []
+    assert without_secret_literals({"operators": [{"id": 0, "value": b"x"}]})["operators"] == [{"id": 0, "value": b"x"}]
