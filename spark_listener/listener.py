@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("headwater.listener")
 _DRAIN_MS = 500
-_SOON_MS = 250  # milliseconds between reads while a query runs whose START is not written yet
+_SOON_MS = 250  # the longest wait for events while a query or job runs whose START is not written yet
 
 
 class Listener:

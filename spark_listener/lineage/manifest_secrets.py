@@ -21,10 +21,11 @@ _HARMLESS = {"attr", "isnotnull", "isnull", "=", "<=>"}  # applied to columns on
 
 
 def without_secret_literals(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    operators = list(manifest.get("operators") or ())
     if not _may_hold_secret(manifest):
-        return dict(manifest)
+        return {**manifest, "operators": operators}
     keeps = any(boundary.get("derived") for boundary in manifest.get("boundaries") or ())
-    clean = {**manifest, "operators": [_operator(operator, keeps) for operator in manifest.get("operators") or ()]}
+    clean = {**manifest, "operators": [_operator(operator, keeps) for operator in operators]}
     if manifest.get("boundaries"):
         clean["boundaries"] = [_boundary(boundary, keeps) for boundary in manifest["boundaries"]]
     return clean
@@ -33,8 +34,12 @@ def without_secret_literals(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def _may_hold_secret(manifest: Mapping[str, Any]) -> bool:
     """Look for words of secrets in all texts at once. That takes a tenth of the time of a walk through the expressions."""
     parts = [manifest.get("operators"), [boundary.get("compared") for boundary in manifest.get("boundaries") or ()]]
-    text = json.dumps(parts, ensure_ascii=False, check_circular=False, default=dict)
-    return may_hold_secret(text.replace('"passes"', "").replace('"&&"', ""))  # the commonest behaviour and function
+    try:
+        text = json.dumps(parts, ensure_ascii=False, default=dict)  # `dict` is for other mappings
+    except (TypeError, ValueError, RecursionError):
+        return True
+    # Nearly every manifest has these two texts: a behaviour of operators, and Spark's AND. They look like parts of secrets, but are none.
+    return may_hold_secret(text.replace('"passes"', "").replace('"&&"', ""))
 
 
 def _boundary(boundary: Mapping[str, Any], keeps: bool) -> Mapping[str, Any]:
@@ -60,7 +65,7 @@ def _part(part: Any, keeps: bool, makes: str = "") -> Any:
     if isinstance(part, list):
         children = [_part(child, keeps, makes) for child in part]
         return children if any(child is not before for child, before in zip(children, part, strict=True)) else part
-    if type(part) is not dict and not isinstance(part, Mapping):  # a test for the abstract type takes ten times as long
+    if not _is_mapping(part):
         return part
     if "fn" in part:
         return _outermost(part, keeps, makes)
@@ -105,7 +110,7 @@ def _hidden(expression: Mapping[str, Any], *, texts: bool, every: bool) -> Mappi
         return {"fn": "truncated", "truncated": True, "args": [], **({"type": expression["type"]} if "type" in expression else {})}
     clean = _with(expression, [_hidden(child, texts=texts, every=every) for child in _arguments(expression)])
     condition = expression.get("filter")
-    hidden = _hidden(condition, texts=texts, every=every) if condition is not None and isinstance(condition, Mapping) else condition
+    hidden = _hidden(condition, texts=texts, every=every) if _is_mapping(condition) else condition
     return clean if hidden is condition else {**clean, "filter": hidden}
 
 
@@ -115,7 +120,11 @@ def _with(expression: Mapping[str, Any], arguments: list[Mapping[str, Any]]) -> 
 
 
 def _arguments(expression: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [argument for argument in expression.get("args") or () if type(argument) is dict or isinstance(argument, Mapping)]
+    return [argument for argument in expression.get("args") or () if _is_mapping(argument)]
+
+
+def _is_mapping(part: Any) -> bool:
+    return type(part) is dict or (part is not None and isinstance(part, Mapping))  # a test for the abstract type takes ten times as long
 
 
 def _walk(expression: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -124,7 +133,7 @@ def _walk(expression: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         part = waiting.pop()
         yield part
         waiting += _arguments(part)
-        if (condition := part.get("filter")) is not None and isinstance(condition, Mapping):
+        if _is_mapping(condition := part.get("filter")):
             waiting.append(condition)
 
 

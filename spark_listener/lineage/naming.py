@@ -55,12 +55,15 @@ def dataset_at(path: str, described: Mapping[str, Any] | None = None) -> Name:
     `described` is the plan's description of a source or sink: its format, and its name in a catalog.
     """
     described = described or {}
-    return _dataset_at(path, str(described.get("format") or ""), str(described.get("table") or ""))
+    find = _known_dataset_at if path.startswith("/") or ":" in path else _dataset_at  # another path depends on the working folder
+    return find(path, str(described.get("format") or ""), str(described.get("table") or ""))
 
 
-@lru_cache(4096)  # a query's description repeats the paths of its sources
 def _dataset_at(path: str, format_: str, table: str) -> Name:
     return dataset_root(*dataset_name(path), formats=[format_], tables=[table] if table else ())
+
+
+_known_dataset_at = lru_cache(4096)(_dataset_at)  # the description of a query repeats the paths of its sources
 
 
 def topic_name(servers: str, topic: str) -> Name | None:

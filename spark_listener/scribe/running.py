@@ -14,7 +14,7 @@ from typing import Any
 
 from headwater.spark_listener.lineage.parents import new_run_id
 
-TELL_AFTER = 1.0  # seconds; before, a description for START would cost a short query as much as the one at its end
+TELL_AFTER = 1.0  # seconds; a shorter query is described once, at its end, and an earlier START would double that cost
 _PROGRESS = 30.0  # seconds until the first RUNNING; each later interval is twice as long
 _LONGEST = 3600.0
 _MOST = 10_000

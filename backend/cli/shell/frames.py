@@ -75,7 +75,7 @@ class FrameLineage:
         self._frames = PlacedFrames(self._spark)
         self._names = frame.columns
         self._written_rows = self._spark.read.parquet(pattern_of_path(str(self._out)))
-        self._read_sources: dict[int, DataFrame] = {}  # by number
+        self._source_frames: dict[int, DataFrame] = {}  # by `Source.source`
         self.rows: DataFrame = self._written_rows.toDF(*self._names)
 
     @property
@@ -190,13 +190,14 @@ class FrameLineage:
             )
         if read_again := _states(files, files if wanted is None else wanted):
             ReadAgain(self._spark.sparkContext, read_again).check()
-        if source.source not in self._read_sources:
-            self._read_sources[source.source] = self._frame_of(source)
-        read = self._read_sources[source.source]
+        read = self._source_frames.get(source.source)
+        if read is None:
+            read = self._frame_of(source)
+            if not ReadAgain(self._spark.sparkContext, _states(files, files)).changed():  # else Spark would keep the sizes of other files
+                self._source_frames[source.source] = read  # to look for the files takes as long as an answer
         return self._placed(read, read.columns, files, wanted)
 
     def _frame_of(self, source: Source) -> DataFrame:
-        """Return the records of a source. To look for the files again for each answer would take as long as the answer."""
         columns = ", ".join(f"{_quoted(column.name)} {column.type}" for column in source.columns)
         reader = self._spark.read.schema(columns).option("basePath", _base(source))
         return reader.parquet(*[pattern_of_path(file.path) for file in source.files])

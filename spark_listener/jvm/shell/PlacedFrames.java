@@ -44,9 +44,9 @@ public final class PlacedFrames {
 
     /**
      * The rows of `frame` with two more columns: `file`, the label of the record's file, and `row`, its number in the
-     * file. `frame` reads the files without Headwater, and serves any number of calls. `labels` are by path, and files without a label are left out.
-     * `wanted` selects records, and null selects all. `files` are the files that the run read, in the form of
-     * `ReadAgain`.
+     * file. `frame` reads the files without Headwater, and each call gives columns of its own. `labels` are by path, and
+     * files without a label are left out. `wanted` selects records, and null selects all. `files` are the files that the
+     * run read, in the form of `ReadAgain`.
      */
     public Dataset<Row> of(Dataset<?> frame, String file, String row, Map<?, String> labels, Map<Object, byte[]> wanted, String files) throws Exception {
         ReadAgain again = new ReadAgain(files, session.sparkContext().hadoopConfiguration());
