@@ -46,13 +46,6 @@ _parts = st.lists(_names.filter(lambda name: name not in (".", "..")), min_size=
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("store", STORES)
-def test_a_relative_path_names_what_is_in_the_working_folder_of_the_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        monkeypatch.chdir(tmp_path / name)
-        assert dataset_at("out") == ("file", str(tmp_path / name / "out"))
-
-
 def test_the_name_of_a_dataset_holds_its_path_as_it_is(store: str, name: str) -> None:
     namespace, root = STORES[store]
     root = "/" if store == "file:" else root
@@ -227,3 +220,10 @@ def test_metadata_go_before_what_a_name_looks_like() -> None:
 )
 def test_files_of_a_pattern_are_parts_of_their_folders(pattern: str, places: list[str]) -> None:
     assert places_of_pattern(pattern) == places
+
+
+def test_a_relative_path_names_what_is_in_the_working_folder_of_the_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        assert dataset_at("out") == ("file", str(tmp_path / name / "out"))
