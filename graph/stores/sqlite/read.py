@@ -168,21 +168,25 @@ def fingerprint(connection: sqlite3.Connection, tenant: str) -> str:
     return result.hexdigest()
 
 
-def dump(connection: sqlite3.Connection, *, tenant: str, after: int) -> tuple[Portion, int | None]:
-    """Return the nodes whose keys follow `after`, the edges into them, and the last of these keys (None: no more)."""
+def dump(connection: sqlite3.Connection, *, tenant: str, after: str) -> tuple[Portion, str | None]:
+    """Return the nodes whose ids follow `after`, the edges into them, and the last of these ids (None: no more).
+
+    The index of ids gives a portion at once. By keys, SQLite would sort all nodes of the tenant for each portion.
+    """
     nodes = connection.execute(
-        f"SELECT n.key, n.id, n.name, coalesce(f.properties, '{{}}'), coalesce(f.stamps, '[]') FROM node AS n {FACTS} "
-        "WHERE n.key > ? AND n.tenant = ? ORDER BY n.key LIMIT ?",
-        (after, tenant, _PORTION),
+        f"SELECT n.id, n.name, coalesce(f.properties, '{{}}'), coalesce(f.stamps, '[]') FROM node AS n {FACTS} "
+        "WHERE n.tenant = ? AND n.id > ? ORDER BY n.id LIMIT ?",
+        (tenant, after, _PORTION),
     ).fetchall()
+    last = nodes[-1][0] if nodes else after
     edges = connection.execute(
         "SELECT s.id, d.id, e.kind, coalesce(e.properties, '{}'), coalesce(e.stamps, '[]'), coalesce(e.first, ''), coalesce(e.last, '') "
         "FROM node AS d CROSS JOIN edge AS e ON e.dst = d.key CROSS JOIN node AS s ON s.key = e.src "
-        "WHERE d.key > ? AND d.key <= ? AND d.tenant = ?",
-        (after, nodes[-1][0] if nodes else after, tenant),
+        "WHERE d.tenant = ? AND d.id > ? AND d.id <= ?",
+        (tenant, after, last),
     )
-    portion = Portion([row[1:] for row in nodes], [(src, dst, KIND[kind], *rest) for src, dst, kind, *rest in edges])
-    return portion, nodes[-1][0] if len(nodes) == _PORTION else None
+    portion = Portion(nodes, [(src, dst, KIND[kind], *rest) for src, dst, kind, *rest in edges])
+    return portion, last if len(nodes) == _PORTION else None
 
 
 def offset(connection: sqlite3.Connection, tenant: str) -> int:

@@ -132,7 +132,7 @@ class SqliteStore:
         return await self._connections.read(lambda connection: read.fingerprint(connection, tenant))
 
     async def dump(self, tenant: str) -> AsyncIterator[Portion]:
-        last: int | None = 0
+        last: str | None = ""
         while last is not None:
             portion, last = await self._connections.read(partial(read.dump, tenant=tenant, after=last))
             yield portion

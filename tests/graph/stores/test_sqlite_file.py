@@ -16,7 +16,7 @@ from headwater.graph.search import Order, SearchRequest
 from headwater.graph.stores import Direction, open_store
 from headwater.graph.stores.change_log import pack
 from headwater.graph.stores.rollups import Lens
-from headwater.graph.stores.sqlite import changes, connections
+from headwater.graph.stores.sqlite import changes, connections, read
 from headwater.graph.stores.sqlite.find import find
 from headwater.graph.stores.sqlite.latest import latest_at
 from headwater.graph.stores.sqlite.migrations import MIGRATIONS
@@ -276,3 +276,26 @@ async def test_a_list_of_a_pipeline_or_an_owner_reads_only_its_nodes(tmp_path: P
     after = {order: count_steps(order) for order in Order}
     await store.close()
     assert all(after[order] < 1.5 * before[order] for order in Order), (before, after)
+
+
+async def test_reading_the_whole_graph_takes_twice_as_long_for_twice_the_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted in steps of SQLite's machine. Another tenant's nodes are not read."""
+    monkeypatch.setattr(read, "_PORTION", 50)
+    store = open_store(f"sqlite:///{tmp_path}/graph.db")
+    await store.open()
+    try:
+        steps = []
+        for tenant, count in (("small", 500), ("large", 2_000)):
+            nodes = [node(dataset(str(number))) for number in range(count)]
+            await store.apply(tenant, [GraphBatch(stamp(1), nodes, [])])
+        for tenant, count in (("small", 500), ("large", 2_000)):
+            with sqlite3.connect(tmp_path / "graph.db") as connection:
+                found, last = [], ""
+                connection.set_progress_handler(lambda: steps.append(tenant), 10)  # noqa: B023  # it is called within the round
+                while last is not None:
+                    portion, last = read.dump(connection, tenant=tenant, after=last)
+                    found += portion.nodes
+            assert len(found) == len({identifier for identifier, *_ in found}) == count
+        assert steps.count("large") < 5 * steps.count("small")
+    finally:
+        await store.close()
