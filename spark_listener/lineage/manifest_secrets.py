@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from headwater.spark_listener.redact import redact
 from headwater.spark_listener.secrets import MARK, is_secret_name, may_hold_secret
@@ -123,7 +123,7 @@ def _arguments(expression: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [argument for argument in expression.get("args") or () if _is_mapping(argument)]
 
 
-def _is_mapping(part: Any) -> bool:
+def _is_mapping(part: Any) -> TypeGuard[Mapping[str, Any]]:
     return type(part) is dict or (part is not None and isinstance(part, Mapping))  # a test for the abstract type takes ten times as long
 
 

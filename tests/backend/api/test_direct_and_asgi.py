@@ -263,7 +263,12 @@ def test_a_log_that_cannot_be_written_is_told_alike(doors: Doors, monkeypatch: p
     failed: Future[Any] = Future()
     failed.set_exception(UnavailableError("The ingest log could not be written.", hint="Look at the disk."))
     monkeypatch.setattr(SqliteLog, "append", lambda *_: failed)
-    answers = [doors.answer(port, Sent(port, 8_000_000, "a1", doors.keys).raw(random.Random(1))) for port in (doors.direct, doors.by_asgi)]
+    answers = []
+    for port in (doors.direct, doors.by_asgi):
+        answer, until = b"BodiesInFlight", time.monotonic() + _PATIENCE
+        while b"BodiesInFlight" in answer and time.monotonic() < until:  # the last request of the test before may hold its memory still
+            answer = doors.answer(port, Sent(port, 8_000_000, "a1", doors.keys).raw(random.Random(1)))
+        answers.append(answer)
     assert answers[0].startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
     assert b"The ingest log could not be written." in answers[0]
     assert answers[0] == answers[1]
