@@ -53,6 +53,7 @@ TENANT = "shell"
 FILE, ROW = "_file", "_row"
 _OWN_FILE, _OWN_ROW = "_headwater_file_number", "_headwater_row"  # names that do not collide with the columns of a user's condition
 _PLACE = ("origin", "file", "row")
+_WHOLE = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}  # a session that skips such files would make answers partial
 
 
 class FrameLineage:
@@ -74,7 +75,7 @@ class FrameLineage:
         self._manifest = manifest
         self._frames = PlacedFrames(self._spark)
         self._names = frame.columns
-        self._written_rows = self._spark.read.parquet(pattern_of_path(str(self._out)))
+        self._written_rows = self._spark.read.options(**_WHOLE).parquet(pattern_of_path(str(self._out)))
         self._source_frames: dict[int, DataFrame] = {}  # by `Source.source`
         self.rows: DataFrame = self._written_rows.toDF(*self._names)
 
@@ -129,6 +130,8 @@ class FrameLineage:
 
     @contextmanager
     def _session(self) -> Iterator[Session]:
+        if not self._end.alive:
+            raise UnsupportedError("This lineage is closed.", hint="Make another one: headwater.lineage(df).")
         with get_tracer(self._store).session(TENANT) as session:
             yield session
             for lack in session.incomplete:
@@ -192,15 +195,31 @@ class FrameLineage:
             ReadAgain(self._spark.sparkContext, read_again).check()
         read = self._source_frames.get(source.source)
         if read is None:
-            read = self._frame_of(source)
-            if not ReadAgain(self._spark.sparkContext, _states(files, files)).changed():  # else Spark would keep the sizes of other files
+            unchanged = self._unchanged(files)
+            read = self._frame_of(source, unchanged)
+            if len(unchanged) == len(files):  # else Spark would keep what it found of other files
                 self._source_frames[source.source] = read  # to look for the files takes as long as an answer
         return self._placed(read, read.columns, files, wanted)
 
-    def _frame_of(self, source: Source) -> DataFrame:
+    def _unchanged(self, files: Mapping[str, KnownFile]) -> list[str]:
+        """Return the paths of the files that are as the run read them.
+
+        Raises:
+            SourceChangedError: all of them have changed.
+        """
+        context = self._spark.sparkContext
+        whole = ReadAgain(context, _states(files, files))
+        if not whole.changed():
+            return list(files)
+        unchanged = [path for path in files if not ReadAgain(context, _states(files, [path])).changed()]
+        if not unchanged:
+            whole.check()
+        return unchanged
+
+    def _frame_of(self, source: Source, paths: Sequence[str]) -> DataFrame:
         columns = ", ".join(f"{_quoted(column.name)} {column.type}" for column in source.columns)
-        reader = self._spark.read.schema(columns).option("basePath", _base(source))
-        return reader.parquet(*[pattern_of_path(file.path) for file in source.files])
+        reader = self._spark.read.options(**_WHOLE, basePath=_base(source)).schema(columns)
+        return reader.parquet(*map(pattern_of_path, paths))
 
     def _placed(
         self, read: DataFrame, names: Sequence[str], files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None

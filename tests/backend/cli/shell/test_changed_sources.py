@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from pyspark.sql import SparkSession
 
 import headwater
 from headwater.backend.cli.shell.lineage_warning import LineageWarning
-from headwater.errors import SourceChangedError
+from headwater.errors import SourceChangedError, UnsupportedError
 from tests.jvm import start_with
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
@@ -198,3 +199,40 @@ def test_a_cache_that_was_dropped_is_not_filled_from_a_changed_file_in_silence(s
     assert any("log/a.txt has changed since the run read it" in str(one.message) for one in said)
     with pytest.raises(SourceChangedError):
         headwater.lineage(counts).goBackAll().collect()
+
+
+def test_a_file_that_is_gone_stops_only_the_questions_about_its_records(spark: SparkSession, tmp_path: Path) -> None:
+    files = _numbered(spark, tmp_path / "numbers")
+    with closing(headwater.lineage(spark.read.parquet(str(tmp_path / "numbers")).where("id % 2 = 0"))) as found:
+        gone = files["id = 4"].rename(tmp_path / "elsewhere.parquet")
+        assert [row.id for row in found.backward("id = 14").collect()] == [14]
+        assert found.backward("id = 99").count() == 0
+        with pytest.raises(SourceChangedError, match="it is gone"):
+            found.backward("id = 4")
+        gone.rename(files["id = 4"])
+        assert [row.id for row in found.backward("id = 4").collect()] == [4]
+    with pytest.raises(UnsupportedError, match="closed"):
+        found.backward("id = 14")
+
+
+def test_a_session_that_skips_damaged_files_gives_no_part_of_an_answer(spark: SparkSession, tmp_path: Path) -> None:
+    files = _numbered(spark, tmp_path / "numbers")
+    with closing(headwater.lineage(spark.read.parquet(str(tmp_path / "numbers")).where("id % 2 = 0"))) as found:
+        answer = found.backward("id IN (4, 14)")
+        assert answer.count() == 2
+        for setting in ("ignoreCorruptFiles", "ignoreMissingFiles"):
+            spark.conf.set(f"spark.sql.files.{setting}", "true")
+        try:
+            files["id = 4"].unlink()
+            with pytest.raises((Py4JJavaError, PySparkException)):
+                answer.count()
+        finally:
+            for setting in ("ignoreCorruptFiles", "ignoreMissingFiles"):
+                spark.conf.unset(f"spark.sql.files.{setting}")
+
+
+def _numbered(spark: SparkSession, folder: Path) -> dict[str, Path]:
+    """Write twenty numbers into two files. Returns the files of two of the numbers, by condition."""
+    spark.range(0, 20, 1, 2).write.parquet(str(folder))
+    one, two = sorted(folder.glob("*.parquet"))
+    return {"id = 4": one, "id = 14": two}
