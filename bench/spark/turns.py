@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,6 @@ class SparkTurns:
             self._layout.prepared(self.spark, tables)
             self._layout.register(self.spark)
         self._processes = ProcessTree()
-        self._jvm = int(self.spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]  # noqa: SLF001  # PySpark has no public way
         self._kept: set[tuple[str, str]] = set()
 
     def run(self, arm: str, case: str, turn: int) -> Sample:
@@ -93,6 +93,12 @@ class SparkTurns:
         finally:
             shutil.rmtree(home / "spool", ignore_errors=True)  # the home itself stays with its records of earlier runs
 
+    @cached_property
+    def _machine(self) -> int:
+        """The process of the JVM."""
+        jvm: Any = self.spark.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way
+        return int(jvm.java.lang.ProcessHandle.current().pid())
+
     def close(self) -> None:
         """End the session. Its JVM ends with the process."""
         self.spark.stop()
@@ -102,7 +108,7 @@ class SparkTurns:
         bus = self.spark.sparkContext._jsc.sc().listenerBus()  # noqa: SLF001  # PySpark has no public way
         bus.waitUntilEmpty(_HEARD_MS)
         self.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]  # noqa: SLF001  # what earlier runs left in the heap
-        compiled_before, before, began = compiler_seconds(self._jvm), self._processes.cpu_seconds(), time.perf_counter()
+        compiled_before, before, began = compiler_seconds(self._machine), self._processes.cpu_seconds(), time.perf_counter()
         frames = self._frames(case)
         for number, frame in enumerate(frames):
             if self._layout is not None:
@@ -114,7 +120,7 @@ class SparkTurns:
         bus.waitUntilEmpty(_HEARD_MS)
         manifests = [manifest for _ in frames for manifest in watch.until_run_ends()] if watch else []
         after = self._processes.cpu_seconds() - returned - (time.thread_time() - watching)  # without this thread, which only watches
-        compiled = compiler_seconds(self._jvm) - compiled_before
+        compiled = compiler_seconds(self._machine) - compiled_before
         processor = returned - before + after
         return {SECONDS: seconds, PROCESSOR: processor, UNCOMPILED: processor - compiled, "cpu_seconds_after": after}, manifests
 
