@@ -253,7 +253,7 @@ def _rebuild(home: Path) -> Json:
             break
         # The peak in `used` counts the memory of this process, too, until the command is started.
         peak, anonymous = max(peak, _megabytes(process.pid, "VmHWM:")), max(anonymous, _megabytes(process.pid, "RssAnon:"))
-        time.sleep(0.2)
+        time.sleep(0.2)  # between two looks at its memory
     process.returncode = os.waitstatus_to_exitcode(status)
     if status:
         raise RuntimeError(f"the rebuild ended with {process.returncode}")

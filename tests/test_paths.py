@@ -226,4 +226,5 @@ def test_a_relative_path_names_what_is_in_the_working_folder_of_the_moment(tmp_p
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         monkeypatch.chdir(tmp_path / name)
-        assert dataset_at("out") == ("file", str(tmp_path / name / "out"))
+        for path in ("out", "out/a:b", "file:out"):
+            assert dataset_at(path) == ("file", str(tmp_path / name / path.removeprefix("file:")))

@@ -29,7 +29,7 @@ ROWS = 100
 STEPS = ("raw", "clean", "joined", "scored", "report")
 _LATE = 30 * 24 * 3600  # seconds; time of the traced pipeline, after all others
 AFTER = 2 * _LATE  # end of a capture that is later than all stored ones
-_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 _LINKS = 20_000  # links to one file; file systems allow some 60,000
 _ENTRIES = 1_000  # entries of the log in a transaction
 _GROUP = 256  # captures in a transaction of the graph
@@ -256,4 +256,4 @@ def _uuid(text: str) -> str:
 
 
 def _time(second: float) -> str:
-    return (_BEGIN + timedelta(seconds=second)).isoformat().replace("+00:00", "Z")
+    return (BEGIN + timedelta(seconds=second)).isoformat().replace("+00:00", "Z")

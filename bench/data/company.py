@@ -26,7 +26,6 @@ AREAS = ("sales", "finance", "logistics", "marketing", "people", "risk", "suppor
 THINGS = ("orders", "customers", "payments", "stock", "visits", "invoices", "contracts", "routes", "prices", "returns", "tickets")
 _SOURCES, _HUBS = 5, 100  # sources of a pipeline's own, and one source in a hundred is a hub
 _YEAR, _BEGIN = 365 * 86_400.0, datetime(2025, 10, 1, tzinfo=UTC)
-_CAPTURES_BEGIN = datetime(2026, 1, 1, tzinfo=UTC).timestamp()  # where `bench.data.captures` counts its seconds from
 _LAYERS = ("cleaned",) * 7 + ("joined",) * 5 + ("enriched",) * 3 + ("mart",) * 2 + ("report",) * 3  # of the jobs of a pipeline
 _FAILED = 50  # one run in so many fails
 _RULES = 100
@@ -105,7 +104,7 @@ class Company:
     def capture(self, run: int) -> tuple[Json, Mapping[str, bytes]]:
         """Return the manifest and segments of a run that has a record capture."""
         job = self.job_of(run)
-        folder, at = "/".join(self.name(job)), self._time(run).timestamp() - _CAPTURES_BEGIN
+        folder, at = "/".join(self.name(job)), self._time(run).timestamp() - captures.BEGIN.timestamp()
         folders = {"/".join(self.name(dataset)): dataset for dataset in self.inputs(job)}
         reads = [captures.Read(each, (f"{each}/part-0", 1_000, 1)) for each in folders]
         document, segments = captures.capture("", reads, folder, (f"{folder}/part-{run}", 1_000, run), at, uuid=_run_id(run))

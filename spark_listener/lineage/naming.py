@@ -55,7 +55,8 @@ def dataset_at(path: str, described: Mapping[str, Any] | None = None) -> Name:
     `described` is the plan's description of a source or sink: its format, and its name in a catalog.
     """
     described = described or {}
-    find = _known_dataset_at if path.startswith("/") or ":" in path else _dataset_at  # another path depends on the working folder
+    is_absolute = split_path(path).path.startswith("/")
+    find = _known_dataset_at if is_absolute else _dataset_at  # another path depends on the working folder
     return find(path, str(described.get("format") or ""), str(described.get("table") or ""))
 
 
