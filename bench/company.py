@@ -1,6 +1,6 @@
 """A simulated company: the jobs of a year, in one home, and every kind of question about them.
 
-python -m bench.company --runs 1000000 --jobs 10000 [--store sqlite|neo4j] [--home FOLDER] [--questions 50] [--seed 1]
+python -m bench.company --runs 1000000 --jobs 10000 [--store sqlite|neo4j] [--home FOLDER] [--questions 50] [--seed 1] [--no-rebuild]
 
 `bench.data.company` describes the company. Record traces go through the small real pipeline of `bench.data.captures`; the suite `captures`
 measures traces in homes with many captures.
@@ -71,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--home", type=Path, help="folder of the home, filled if it is not complete; default: a folder that is kept")
     parser.add_argument("--questions", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--no-rebuild", action="store_true", help="do not measure the rebuild, which takes as long as the fill")
     options = parser.parse_args(arguments)
     if options.jobs % PIPELINE or options.jobs <= options.questions:
         parser.error(f"--jobs must be a multiple of {PIPELINE}, and more than --questions.")
@@ -86,7 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         policies = _check_jobs(folder / "home", company, options.questions)
         answers, megabytes = _ask_service(folder / "home", company, options.questions)
         result |= {"questions": [policies, *answers], "service": {"megabytes": megabytes}}
-        result["rebuild"] = _rebuild(folder / "home")
+        if not options.no_rebuild:
+            result["rebuild"] = _rebuild(folder / "home")
     target = write(head(f"company-{company.runs}-{options.store}") | result, ROOT / "build" / "bench")
     print(f"\n{_table(result)}\n\nThe result is in {target}.")
 
@@ -266,7 +268,7 @@ def _rebuild(home: Path) -> Json:
 def _table(result: Json) -> str:
     keys = ("question", "times", "first_ms", "p50_ms", "p95_ms", "cpu_ms", "bound_ms", "verdict")
     rows = [keys, ["---"] * len(keys), *([str(asked[key]) for key in keys] for asked in result["questions"])]
-    figures = {f"{part}, {name}": value for part in ("fill", "rebuild", "service") for name, value in result[part].items()}
+    figures = {f"{part}, {name}": value for part in ("fill", "rebuild", "service") for name, value in result.get(part, {}).items()}
     rows += [(), ("figure", "value"), ("---", "---"), *((name, f"{value:,}") for name, value in figures.items())]
     return "\n".join(f"| {' | '.join(row)} |" if row else "" for row in rows)
 
