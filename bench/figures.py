@@ -10,7 +10,7 @@ from enum import StrEnum
 import numpy as np
 
 from bench.intervals import Interval, quantile, resampled
-from bench.suite import PROCESSOR, SECONDS, UNCOMPILED, Measure, Plan, Sample, Statistic
+from bench.suite import IN_PART, PROCESSOR, SECONDS, UNCOMPILED, Measure, Plan, Sample, Statistic
 
 Samples = Mapping[str, Mapping[str, Sequence[Sample]]]
 _TOLERANCE, _REACH = 0.03, 0.01
@@ -130,7 +130,7 @@ def rounded(value: float) -> float:
 
 
 def _medians(rounds: Sequence[Sample]) -> dict[str, float]:
-    names = dict.fromkeys(name for sample in rounds for name in sample)
+    names = dict.fromkeys(name for sample in rounds for name in sample if not name.startswith(IN_PART))
     return {name: rounded(float(np.median(_values(rounds, name)))) for name in names}
 
 

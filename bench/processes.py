@@ -8,26 +8,41 @@ from pathlib import Path
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _LOOKS = 4  # limit of repetitions
-_COMPILERS = ("C1 CompilerThre", "C2 CompilerThre")  # names of the JVM's threads, cut to 15 characters by Linux
+COMPILATION = "compilation"
+# Parts of the work of a JVM with Spark, by the first letters of the names of their threads. Linux cuts a name to 15 characters.
+_PARTS = {
+    "C1 CompilerThre": COMPILATION,
+    "C2 CompilerThre": COMPILATION,
+    "Executor task l": "tasks",
+    "Thread-": "the query's thread",
+    "spark-listener-": "listener bus",
+    "dag-scheduler-e": "scheduler",
+    "dispatcher-": "scheduler",
+    "task-result-get": "scheduler",
+    "GC Thread": "garbage collection",
+    "VM Thread": "garbage collection",
+}
 _PARENT, _USER, _REAPED_USER = 1, 11, 13  # indexes in a process's `stat`, after its name
 
 
-def compiler_seconds(process: int) -> float:
-    """Return the processor time so far of the threads that compile in a JVM. Their number must be fixed, so that none of them ends.
+def part_seconds(process: int) -> dict[str, float]:
+    """Return the processor time so far of threads of a JVM with Spark, by parts of its work. The time of a thread that ended is missing.
 
     Raises:
-        RuntimeError: there is no such thread.
+        RuntimeError: there is no thread that compiles.
     """
-    found = []
+    found: dict[str, float] = {}
     for thread in Path(f"/proc/{process}/task").iterdir():
         try:
-            if (thread / "comm").read_text(encoding="utf-8", errors="replace").strip() in _COMPILERS:
-                found.append(int((thread / "schedstat").read_text(encoding="utf-8").split()[0]) / 1e9)
+            name = (thread / "comm").read_text(encoding="utf-8", errors="replace").strip()
+            part = next((part for begin, part in _PARTS.items() if name.startswith(begin)), None)
+            if part is not None:
+                found[part] = found.get(part, 0.0) + int((thread / "schedstat").read_text(encoding="utf-8").split()[0]) / 1e9
         except OSError:
             continue  # another thread, which ended meanwhile
-    if not found:
+    if COMPILATION not in found:
         raise RuntimeError(f"process {process} has no thread that compiles")
-    return sum(found)
+    return found
 
 
 class ProcessTree:

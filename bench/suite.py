@@ -16,6 +16,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 SECONDS = "seconds"
 PROCESSOR = "cpu_seconds"
 UNCOMPILED = "cpu_seconds_uncompiled"  # processor time without that of the JVM's compilers
+IN_PART = "cpu_seconds in "  # before the name of a part of the work: the processor time of some threads (`bench.query_cost`)
 
 # The measures of one run of a case by name: its wall seconds, and the counts of the arm. Times need a valid control; a count
 # (bytes, rows) may be missing in some rounds.

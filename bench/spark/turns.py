@@ -14,13 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.processes import ProcessTree, compiler_seconds
+from bench.processes import COMPILATION, ProcessTree, part_seconds
 from bench.spark import keeping
 from bench.spark.capturing import capturing, without_rules
 from bench.spark.counts import counts
 from bench.spark.reference import listening
 from bench.spark.session import start, with_distinct_names
-from bench.suite import PROCESSOR, SECONDS, UNCOMPILED, Sample
+from bench.suite import IN_PART, PROCESSOR, SECONDS, UNCOMPILED, Sample
 from bench.truth.layouts import Files, named
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ Program = Callable[["SparkSession"], "DataFrame | tuple[DataFrame, ...]"]
 
 PLAIN = ("plain", "control")
 CAPTURING = ("coarse", "lazy", "active", "auto")
+PYTHON = "Python"
 REFERENCE = "reference"  # OpenLineage's own integration instead of Headwater
 _HEARD_MS = 60_000
 
@@ -108,7 +109,8 @@ class SparkTurns:
         bus = self.spark.sparkContext._jsc.sc().listenerBus()  # noqa: SLF001  # PySpark has no public way
         bus.waitUntilEmpty(_HEARD_MS)
         self.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]  # noqa: SLF001  # what earlier runs left in the heap
-        compiled_before, before, began = compiler_seconds(self._machine), self._processes.cpu_seconds(), time.perf_counter()
+        parts, in_python = part_seconds(self._machine), time.process_time()
+        before, began = self._processes.cpu_seconds(), time.perf_counter()
         frames = self._frames(case)
         for number, frame in enumerate(frames):
             if self._layout is not None:
@@ -119,10 +121,13 @@ class SparkTurns:
         returned, watching = self._processes.cpu_seconds(), time.thread_time()
         bus.waitUntilEmpty(_HEARD_MS)
         manifests = [manifest for _ in frames for manifest in watch.until_run_ends()] if watch else []
-        after = self._processes.cpu_seconds() - returned - (time.thread_time() - watching)  # without this thread, which only watches
-        compiled = compiler_seconds(self._machine) - compiled_before
+        watching = time.thread_time() - watching  # this thread only watches
+        after = self._processes.cpu_seconds() - returned - watching
+        used = {part: until - parts.get(part, 0.0) for part, until in part_seconds(self._machine).items()}
+        used[PYTHON] = time.process_time() - in_python - watching
         processor = returned - before + after
-        return {SECONDS: seconds, PROCESSOR: processor, UNCOMPILED: processor - compiled, "cpu_seconds_after": after}, manifests
+        sample = {SECONDS: seconds, PROCESSOR: processor, UNCOMPILED: processor - used[COMPILATION], "cpu_seconds_after": after}
+        return sample | {f"{IN_PART}{part}": spent for part, spent in used.items()}, manifests
 
     def _frames(self, case: str) -> tuple[DataFrame, ...]:
         """Return the DataFrames that a case writes, with column names that its format accepts."""

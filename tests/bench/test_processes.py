@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bench.processes import ProcessTree, compiler_seconds
+from bench.processes import ProcessTree, part_seconds
 
 BURN = "import time\nwhile time.process_time() < 0.3: pass\n"
 PARENT = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BURN!r}])\nprint('done', flush=True)\nsys.stdin.read()"
@@ -33,4 +33,4 @@ def test_a_process_that_is_not_there_has_used_nothing():
 
 def test_a_process_without_a_compiler_is_no_jvm():
     with pytest.raises(RuntimeError, match="no thread that compiles"):
-        compiler_seconds(os.getpid())
+        part_seconds(os.getpid())
