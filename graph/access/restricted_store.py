@@ -5,7 +5,7 @@ A store is made for one request. Writing is refused, and so are verbs about the 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -250,7 +250,7 @@ class RestrictedStore:
     async def fingerprint(self, tenant: str) -> str:  # noqa: ARG002 - the protocol's
         self._refuse()
 
-    def dump(self, tenant: str) -> AsyncIterator[Portion]:  # noqa: ARG002 - the protocol's
+    def dump(self, tenant: str, *, kinds: Collection[NodeKind] | None = None) -> AsyncIterator[Portion]:  # noqa: ARG002 - the protocol's
         self._refuse()
 
     def _check(self, tenant: str) -> None:

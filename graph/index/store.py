@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -271,8 +271,8 @@ class IndexedStore:
     async def fingerprint(self, tenant: str) -> str:
         return await self._source.fingerprint(tenant)
 
-    def dump(self, tenant: str) -> AsyncIterator[Portion]:
-        return self._source.dump(tenant)
+    def dump(self, tenant: str, *, kinds: Collection[NodeKind] | None = None) -> AsyncIterator[Portion]:
+        return self._source.dump(tenant, kinds=kinds)
 
     async def drop(self, tenant: str) -> None:
         await self._source.drop(tenant)

@@ -14,6 +14,7 @@ An id is `kind:part:part…`, each part percent-encoded, because namespaces and 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import quote, unquote
 
@@ -40,6 +41,11 @@ _RUN = re.compile(_UUID, re.IGNORECASE | re.ASCII)
 def node_id(kind: str, *parts: str) -> str:
     """Return a node id: `node_id("dataset", "file", "/data/x")` is `dataset:file:/data/x`."""
     return ":".join([kind, *(quote(part, safe=_SAFE) for part in parts)])
+
+
+def id_ranges(kinds: Iterable[str] | None = None) -> list[tuple[str, str]]:
+    """Return the ranges that contain the ids of some kinds, or of all: each is a text before the first id, and one after the last."""
+    return [("", chr(0x10FFFF))] if kinds is None else [(f"{kind}:", f"{kind};") for kind in sorted(kinds)]  # `;` follows `:`
 
 
 def parse_id(identifier: str) -> tuple[str, tuple[str, ...]]:

@@ -25,6 +25,7 @@ from headwater.graph.views.times import Flow, run_of, time_of
 
 _NODES = {f"{kind}": kind for kind in (NodeKind.DATASET, NodeKind.JOB, NodeKind.COLUMN)}
 _CONTAINERS = {NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.DATA, NodeKind.ACTOR}
+_KINDS = {*_NODES.values(), *_CONTAINERS, NodeKind.RUN, NodeKind.VERSION}  # all that flows depend on
 _RUN, _VERSION = f"{NodeKind.RUN}:", f"{NodeKind.VERSION}:"
 _UNFINISHED = ("START", "RUNNING", "FAIL", "ABORT")
 _VERSIONS = 20  # the last versions of a dataset, of which some may be of failed runs
@@ -133,7 +134,7 @@ async def read_flow_graph(graph: GraphStore, tenant: str, *, with_past: bool = F
 async def read_all_flows(graph: GraphStore, tenant: str, *, with_past: bool = False) -> FlowGraphBuilder:
     """Read the flows of a whole graph, as `read_flow_graph` does."""
     builder = FlowGraphBuilder(with_past=with_past)
-    async for portion in graph.dump(tenant):
+    async for portion in graph.dump(tenant, kinds=_KINDS):
         for identifier, name, properties, _ in portion.nodes:
             if identifier.startswith((_RUN, _VERSION)):
                 builder.add_history(identifier, json.loads(properties or "{}"))

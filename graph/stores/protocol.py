@@ -9,7 +9,7 @@ The tenant is a required first argument everywhere, so that code without it fail
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -241,8 +241,11 @@ class GraphStore(Protocol):
     async def fingerprint(self, tenant: str) -> str:
         """Return a hash of the whole content, independent of the order of writing. Equal graphs have equal fingerprints in every store."""
 
-    def dump(self, tenant: str) -> AsyncIterator[Portion]:
-        """Yield all nodes and edges of the tenant in portions, an edge with its destination. Concurrent writes may be included or not."""
+    def dump(self, tenant: str, *, kinds: Collection[NodeKind] | None = None) -> AsyncIterator[Portion]:
+        """Yield all nodes and edges of the tenant in portions, an edge with its destination. Concurrent writes may be included or not.
+
+        With `kinds`, yield the nodes of these kinds, and the edges into them.
+        """
 
     async def lake_map(
         self, tenant: str, lens: Lens, *, first: int = 200, include: Sequence[str] = (), permitted: Sequence[str] | None = None

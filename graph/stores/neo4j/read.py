@@ -170,14 +170,15 @@ async def fingerprint(transaction: AsyncManagedTransaction, tenant: str) -> str:
     return result.hexdigest()
 
 
-async def dump(transaction: AsyncManagedTransaction, *, tenant: str, after: str) -> tuple[Portion, str | None]:
-    """Return the nodes whose ids follow `after`, the edges into them, and the last of these ids (None: no more)."""
+async def dump(transaction: AsyncManagedTransaction, *, tenant: str, after: str, until: str) -> tuple[Portion, str | None]:
+    """Return the nodes whose ids are between `after` and `until`, the edges into them, and the last of these ids (None: no more)."""
     nodes = await rows(
         transaction,
-        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id > $after "
+        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id > $after AND n.id < $until "
         "RETURN n.id, n.name, n.properties, n.stamps ORDER BY n.id LIMIT $limit",
         tenant=tenant,
         after=after,
+        until=until,
         limit=_PORTION,
     )
     last = nodes[-1][0] if nodes else after

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from functools import partial
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes, collect
+from headwater.graph.model.ids import id_ranges
 from headwater.graph.search import Found, SearchRequest
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
 from headwater.graph.stores.indexable import Census, News, Properties, Rows
@@ -127,11 +128,12 @@ class Neo4jStore:
     async def fingerprint(self, tenant: str) -> str:
         return await self._connections.read_with(lambda transaction: read.fingerprint(transaction, tenant))
 
-    async def dump(self, tenant: str) -> AsyncIterator[Portion]:
-        last: str | None = ""
-        while last is not None:
-            portion, last = await self._connections.read_with(partial(read.dump, tenant=tenant, after=last))
-            yield portion
+    async def dump(self, tenant: str, *, kinds: Collection[NodeKind] | None = None) -> AsyncIterator[Portion]:
+        for after, until in id_ranges(kinds):
+            last: str | None = after
+            while last is not None:
+                portion, last = await self._connections.read_with(partial(read.dump, tenant=tenant, after=last, until=until))
+                yield portion
 
     async def census(self) -> Census:
         return await self._connections.read_with(changes.census)

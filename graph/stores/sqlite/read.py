@@ -168,15 +168,15 @@ def fingerprint(connection: sqlite3.Connection, tenant: str) -> str:
     return result.hexdigest()
 
 
-def dump(connection: sqlite3.Connection, *, tenant: str, after: str) -> tuple[Portion, str | None]:
-    """Return the nodes whose ids follow `after`, the edges into them, and the last of these ids (None: no more).
+def dump(connection: sqlite3.Connection, *, tenant: str, after: str, until: str) -> tuple[Portion, str | None]:
+    """Return the nodes whose ids are between `after` and `until`, the edges into them, and the last of these ids (None: no more).
 
     The index of ids gives a portion at once. By keys, SQLite would sort all nodes of the tenant for each portion.
     """
     nodes = connection.execute(
         f"SELECT n.id, n.name, coalesce(f.properties, '{{}}'), coalesce(f.stamps, '[]') FROM node AS n {FACTS} "
-        "WHERE n.tenant = ? AND n.id > ? ORDER BY n.id LIMIT ?",
-        (tenant, after, _PORTION),
+        "WHERE n.tenant = ? AND n.id > ? AND n.id < ? ORDER BY n.id LIMIT ?",
+        (tenant, after, until, _PORTION),
     ).fetchall()
     last = nodes[-1][0] if nodes else after
     edges = connection.execute(

@@ -28,6 +28,19 @@ async def test_get_answers_in_the_order_asked_and_leaves_out_what_is_not_there(s
     assert await store.get(tenant, []) == []
 
 
+async def test_a_dump_of_some_kinds_holds_their_nodes_and_the_edges_into_them(store: GraphStore, tenant: str) -> None:
+    declared = [contains("data:files:x", "data:files:y"), contains(RUN, "stage:1:0"), contains(job("report"), RUN)]
+    await store.apply(tenant, [PIPELINE, GraphBatch(stamp(1), edges=declared)])
+    whole = [portion async for portion in store.dump(tenant)]
+    for kinds in ({NodeKind.JOB}, {NodeKind.DATASET, NodeKind.RUN}, {NodeKind.DATA}, set(NodeKind), set[NodeKind]()):
+        part = [portion async for portion in store.dump(tenant, kinds=kinds)]
+        expected = sorted(row for portion in whole for row in portion.nodes if row[0].partition(":")[0] in kinds)
+        assert [row for portion in part for row in portion.nodes] == expected
+        edges = [row for portion in whole for row in portion.edges if row[1].partition(":")[0] in kinds]
+        assert sorted(row for portion in part for row in portion.edges) == sorted(edges)
+    assert {row[0].partition(":")[0] for portion in whole for row in portion.nodes} >= {"data", "dataset", "job", "run", "stage"}
+
+
 async def test_search_is_by_part_of_the_name_whatever_the_case(store: GraphStore, tenant: str) -> None:
     names = ["Straße", "STRASSE 2", "hourly weather", "100%_a", "100x_a", "Ärger"]
     await store.apply(tenant, [GraphBatch(stamp(1), [node(dataset(str(index)), name) for index, name in enumerate(names)])])

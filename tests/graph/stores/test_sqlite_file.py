@@ -12,6 +12,7 @@ import pytest
 from headwater.errors import ConfigurationError, DamagedError, HeadwaterError, UnavailableError
 from headwater.graph.index import open_indexed
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, node_id
+from headwater.graph.model.ids import id_ranges
 from headwater.graph.search import Order, SearchRequest
 from headwater.graph.stores import Direction, open_store
 from headwater.graph.stores.change_log import pack
@@ -290,10 +291,11 @@ async def test_reading_the_whole_graph_takes_steps_in_proportion_to_its_nodes(tm
             await store.apply(tenant, [GraphBatch(stamp(1), nodes, [])])
         for tenant, count in (("small", 500), ("large", 2_000)):
             with sqlite3.connect(tmp_path / "graph.db") as connection:
-                found, last = [], ""
+                ((last, until),) = id_ranges()
+                found = []
                 connection.set_progress_handler(lambda: steps.append(tenant), 10)  # noqa: B023  # it is called within the round
                 while last is not None:
-                    portion, last = read.dump(connection, tenant=tenant, after=last)
+                    portion, last = read.dump(connection, tenant=tenant, after=last, until=until)
                     found += portion.nodes
             assert len(found) == len({identifier for identifier, *_ in found}) == count
         assert steps.count("large") < 5 * steps.count("small")
