@@ -19,9 +19,9 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from headwater.answers import (
     Cleaning,
@@ -38,16 +38,14 @@ from headwater.answers import (
     Replay,
     Rows,
     Trace,
-    culprit_search,
     hops,
-    recapture,
     record,
-    replay,
 )
 from headwater.block_requests import AsyncBlockRequests, BlockRequests
 from headwater.contract_requests import AsyncContractRequests, ContractClause, ContractReport, ContractRequests
+from headwater.culprit_requests import AsyncCulpritRequests, CulpritRequests
 from headwater.description_requests import AsyncDescriptionRequests, Description, DescriptionRequests, GlossaryTerm, SavedView
-from headwater.errors import HeadwaterError, LargeTraceError, NotFoundError, UnavailableError
+from headwater.errors import HeadwaterError, LargeTraceError, UnavailableError
 from headwater.following import AsyncFollowing, Following
 from headwater.policy_requests import (
     AsyncPolicyRequests,
@@ -67,7 +65,8 @@ from headwater.privacy_requests import (
     SubjectAccess,
     SubjectDataset,
 )
-from headwater.subscriptions import CULPRITS, NODE, RECAPTURE, REPLAY, Subscriptions
+from headwater.replay_requests import AsyncReplayRequests, ReplayRequests
+from headwater.subscriptions import NODE, Subscriptions
 from headwater.suspect_requests import (
     AsyncSuspectRequests,
     Explanation,
@@ -150,14 +149,9 @@ __all__ = [
 
 _PAGE = 200
 _POLL_SECONDS = 1.0
-_Ending = TypeVar("_Ending", Replay, Recapture, CulpritSearch)
-_FINAL = {"COMPLETE", "FAILED"}
 _RUNNING = {"QUEUED", "RUNNING"}
 _CONNECTION = f"{{ nodes {{ {NODE} }} pageInfo {{ hasNextPage endCursor }} }}"
 _RECORD = "dataset file row line grain values"
-_SELECTION_TYPES = "$d: String, $w: String, $r: [RowRef!], $o: String, $k: ReplayKind!, $e: [ReplayEdit!]"
-_SELECTION = "dataset: $d, where: $w, rows: $r, output: $o, kind: $k, edits: $e"
-_DRY_RUN = "kind output starts steps { job script writes seconds } excluded kept edited seconds diskBytes diskFree unknownSizes notes"
 _HOP = "job run output inputs operations records grain recaptured tasks"
 
 
@@ -170,6 +164,8 @@ class Client(
     ContractRequests,
     PrivacyRequests,
     SuspectRequests,
+    ReplayRequests,
+    CulpritRequests,
 ):
     """A client of one service. Threads may share it."""
 
@@ -363,234 +359,6 @@ class Client(
         ]
         return found
 
-    def replay(
-        self,
-        dataset: str,
-        *,
-        where: str | None = None,
-        rows: Sequence[tuple[str, int]] = (),
-        output: str | None = None,
-        kind: str = "exclusive",
-        edits: Mapping[str, str | None] | None = None,
-        seconds: float | None = None,
-        disk_bytes: int | None = None,
-        progress: Callable[[Replay], None] = lambda _: None,
-    ) -> Replay:
-        """Run a pipeline again without some records of a dataset, and wait for its end.
-
-        `kind` may also be `what-if` (the records get the values in `edits`, by column), `refresh` (the dataset changed), `selective` or
-        `verify`. The last two replay `output`; `where` and `rows` then select its rows, and `dataset` may be empty. So does `step`, which
-        waits before each program for `answer_replay`: `progress` gets its `stop`.
-
-        `seconds` and `disk_bytes` are limits of the replay. `progress` is called at each change of the replay's state.
-        """
-        document = f"mutation ({_SELECTION_TYPES}, $l: ReplayLimits) {{ startReplay({_SELECTION}, limits: $l) {{ id }} }}"
-        limits = {"seconds": seconds, "diskBytes": disk_bytes}
-        started = self.execute(document, l=limits, **_selection(dataset, where, rows, output, kind, edits))
-        identifier = started["startReplay"]["id"]
-        return self._until_ended(lambda: self._replay(identifier), progress)
-
-    def replay_dry_run(
-        self,
-        dataset: str,
-        *,
-        where: str | None = None,
-        rows: Sequence[tuple[str, int]] = (),
-        output: str | None = None,
-        kind: str = "exclusive",
-        edits: Mapping[str, str | None] | None = None,
-    ) -> dict[str, Any]:
-        """Return the plan of a `replay`: jobs, numbers of records, time and disk space. Nothing runs."""
-        document = f"query ({_SELECTION_TYPES}) {{ replayDryRun({_SELECTION}) {{ {_DRY_RUN} }} }}"
-        found: dict[str, Any] = self.execute(document, **_selection(dataset, where, rows, output, kind, edits))["replayDryRun"]
-        return found
-
-    def cancel_replay(self, identifier: str) -> Replay:
-        """Ask a waiting or running replay to end."""
-        return self._change_replay("cancelReplay", identifier)
-
-    def answer_replay(
-        self,
-        identifier: str,
-        action: str,
-        *,
-        file: str | None = None,
-        row: int | None = None,
-        edits: Mapping[str, str | None] | None = None,
-    ) -> Replay:
-        """Answer the stop of a replay of the kind `step`. `action` is `continue`, `drop`, `edit` or `stop`.
-
-        `file` and `row`, from 0, name the record to drop or edit. `edits` are its new values by column, as text.
-        """
-        document = (
-            "mutation ($i: ID!, $a: StopAction!, $f: String, $r: RowNumber, $e: [ReplayEdit!]) {"
-            f" answerReplay(id: $i, action: $a, file: $f, row: $r, edits: $e) {{ {REPLAY} }} }}"
-        )
-        values = [{"column": column, "value": value} for column, value in (edits or {}).items()]
-        return replay(self.execute(document, i=identifier, a=action.upper(), f=file, r=row, e=values)["answerReplay"])
-
-    def approve_replay(self, identifier: str) -> Replay:
-        """Approve the commit of a replay, as a second person."""
-        return self._change_replay("approveReplay", identifier)
-
-    def commit_replay(self, identifier: str, *, keep_days: float = 7) -> Replay:
-        """Replace the real data with the changed outputs of a complete replay. The old data is stored for `keep_days`."""
-        document = f"mutation ($i: ID!, $k: Float!) {{ commitReplay(id: $i, keepDays: $k) {{ {REPLAY} }} }}"
-        return replay(self.execute(document, i=identifier, k=keep_days)["commitReplay"])
-
-    def undo_replay(self, identifier: str) -> Replay:
-        """Put the old data of a committed replay back."""
-        return self._change_replay("undoReplay", identifier)
-
-    def _change_replay(self, mutation: str, identifier: str) -> Replay:
-        return replay(self.execute(f"mutation ($i: ID!) {{ {mutation}(id: $i) {{ {REPLAY} }} }}", i=identifier)[mutation])
-
-    def _replay(self, identifier: str) -> Replay:
-        found = self.execute(f"query ($i: ID!) {{ replay(id: $i) {{ {REPLAY} }} }}", i=identifier)["replay"]
-        if found is None:
-            raise NotFoundError(f"There is no replay {identifier}.", hint="Its folder was removed.")
-        return replay(found)
-
-    def recapture(self, dataset: str, *, progress: Callable[[Recapture], None] = lambda _: None) -> Recapture:
-        """Find the record lineage of a dataset after it was written, and wait for the result. `dataset` is an id or a path.
-
-        The service runs the registered program that wrote the dataset again, next to the real data. If the files are identical, its record
-        lineage is stored. `progress` is called at each change of state. In the state `FAILED` nothing is stored, and `error` has the
-        reason.
-        """
-        identifier = self.execute("mutation ($d: String!) { startRecapture(dataset: $d) { id } }", d=dataset)["startRecapture"]["id"]
-        return self._until_ended(lambda: self._recapture(identifier), progress)
-
-    def _recapture(self, identifier: str) -> Recapture:
-        found = self.execute(f"query ($i: ID!) {{ recapture(id: $i) {{ {RECAPTURE} }} }}", i=identifier)["recapture"]
-        if found is None:
-            raise UnavailableError("The service does not know this recapture any more.", hint="It was started anew. Ask again.")
-        return recapture(found)
-
-    def why(
-        self, run: str | None = None, *, seconds: float = 300.0, progress: Callable[[CulpritSearch], None] = lambda _: None
-    ) -> CulpritSearch:
-        """Name the input record at which a run failed, and wait for the result. `run` is a run or a job, or None for the last failed run.
-
-        The service runs the registered program again on parts of its input, next to the real data. `progress` is called at each change.
-        """
-        document = "mutation ($r: String, $s: Float!) { startWhy(run: $r, seconds: $s) { id } }"
-        identifier = self.execute(document, r=run, s=seconds)["startWhy"]["id"]
-        return self._until_ended(lambda: self._culprit_search(identifier), progress)
-
-    def blame(
-        self,
-        dataset: str,
-        *,
-        assertion: str | None = None,
-        where: str | None = None,
-        seconds: float = 300.0,
-        progress: Callable[[CulpritSearch], None] = lambda _: None,
-    ) -> CulpritSearch:
-        """Find the smallest set of input records that makes rows of a dataset wrong, and wait for the result.
-
-        Wrong are the rows for which `assertion` is false, or the rows that `where` selects. Give one of the two.
-
-            client.blame("out/report", assertion="max_wind_mph < 250").records
-        """
-        document = (
-            "mutation ($d: String!, $a: String, $w: String, $s: Float!)"
-            " { startBlame(dataset: $d, assertion: $a, where: $w, seconds: $s) { id } }"
-        )
-        identifier = self.execute(document, d=dataset, a=assertion, w=where, s=seconds)["startBlame"]["id"]
-        return self._until_ended(lambda: self._culprit_search(identifier), progress)
-
-    def witness(
-        self,
-        dataset: str,
-        *,
-        where: str,
-        columns: Sequence[str] = (),
-        seconds: float = 300.0,
-        progress: Callable[[CulpritSearch], None] = lambda _: None,
-    ) -> CulpritSearch:
-        """Find the smallest set of input records that still gives a row, and wait for the result. `where` selects the row.
-
-        Only the values in `columns` must stay, or those in all columns, if none is named.
-
-            client.witness("out/sessions", where="user = 'u17'").records
-        """
-        document = (
-            "mutation ($d: String!, $w: String!, $c: [String!], $s: Float!)"
-            " { startWitness(dataset: $d, where: $w, columns: $c, seconds: $s) { id } }"
-        )
-        identifier = self.execute(document, d=dataset, w=where, c=list(columns), s=seconds)["startWitness"]["id"]
-        return self._until_ended(lambda: self._culprit_search(identifier), progress)
-
-    def compare(
-        self,
-        first: str,
-        second: str,
-        *,
-        replays: bool = True,
-        seconds: float = 600.0,
-        progress: Callable[[CulpritSearch], None] = lambda _: None,
-    ) -> CulpritSearch:
-        """Attribute the difference between the results of two runs of a job to what changed between them, and wait for the result.
-
-        Each change is tested by replays, unless `replays` is false.
-
-            client.compare("run:01a22530…", "run:01a22530…").comparison.causes
-        """
-        document = (
-            "mutation ($a: String!, $b: String!, $s: Float!, $r: Boolean!)"
-            " { startCompare(first: $a, second: $b, seconds: $s, replays: $r) { id } }"
-        )
-        identifier = self.execute(document, a=first, b=second, s=seconds, r=replays)["startCompare"]["id"]
-        return self._until_ended(lambda: self._culprit_search(identifier), progress)
-
-    def clean(
-        self,
-        dataset: str,
-        quality: str,
-        *,
-        below: float | None = None,
-        count: int = 10,
-        seconds: float | None = None,
-        dry_run: bool = False,
-        progress: Callable[[CulpritSearch], None] = lambda _: None,
-    ) -> CulpritSearch:
-        """Leave out the records behind the worst rows of a dataset in a replay, and wait for the result.
-
-        A row is worse if `quality`, an expression in DuckDB SQL, is lower. The worst rows are those `below` a limit, or `count` rows.
-
-            client.clean("out/contigs", "coverage", below=3).cleaning.after
-        """
-        document = (
-            "mutation ($d: String!, $q: String!, $b: Float, $c: Int!, $s: Float, $n: Boolean!)"
-            " { startClean(dataset: $d, quality: $q, below: $b, count: $c, seconds: $s, dryRun: $n) { id } }"
-        )
-        asked = {"d": dataset, "q": quality, "b": below, "c": count, "s": seconds, "n": dry_run}
-        identifier = self.execute(document, **asked)["startClean"]["id"]
-        return self._until_ended(lambda: self._culprit_search(identifier), progress)
-
-    def cancel_culprit_search(self, identifier: str) -> None:
-        """Ask a waiting or running search to end: of `why`, `blame`, `witness`, `compare` or `clean`. The smallest set so far stays."""
-        self.execute("mutation ($i: ID!) { cancelCulpritSearch(id: $i) { id } }", i=identifier)
-
-    def _culprit_search(self, identifier: str) -> CulpritSearch:
-        found = self.execute(f"query ($i: ID!) {{ culpritSearch(id: $i) {{ {CULPRITS} }} }}", i=identifier)["culpritSearch"]
-        if found is None:
-            raise UnavailableError("The service does not know this search any more.", hint="It was started anew. Ask again.")
-        return culprit_search(found)
-
-    @staticmethod
-    def _until_ended(look: Callable[[], _Ending], progress: Callable[[_Ending], None]) -> _Ending:
-        known: _Ending | None = None
-        while True:
-            now = look()
-            if now != known:
-                progress(now)
-            if now.state in _FINAL:
-                return now
-            known = now
-            time.sleep(_POLL_SECONDS)
-
     def follow_runs(self, job: str | None = None, *, states: Sequence[str] = ()) -> Following[Node]:
         """Follow new and changed runs, of one job (its id) or of all.
 
@@ -639,6 +407,8 @@ class AsyncClient(
     AsyncContractRequests,
     AsyncPrivacyRequests,
     AsyncSuspectRequests,
+    AsyncReplayRequests,
+    AsyncCulpritRequests,
 ):
     """`Client` for programs with an event loop. Each method calls the method of `Client` with the same name on a thread."""
 
@@ -688,56 +458,6 @@ class AsyncClient(
     async def trace(self, dataset: str, **asked: Any) -> Trace:
         return await asyncio.to_thread(self._client.trace, dataset, **asked)
 
-    async def replay(self, dataset: str, **asked: Any) -> Replay:
-        """Run `Client.replay` on a thread, on which `progress` is called too."""
-        return await asyncio.to_thread(self._client.replay, dataset, **asked)
-
-    async def replay_dry_run(self, dataset: str, **asked: Any) -> dict[str, Any]:
-        return await asyncio.to_thread(self._client.replay_dry_run, dataset, **asked)
-
-    async def cancel_replay(self, identifier: str) -> Replay:
-        return await asyncio.to_thread(self._client.cancel_replay, identifier)
-
-    async def answer_replay(self, identifier: str, action: str, **asked: Any) -> Replay:
-        """See `Client`."""
-        return await asyncio.to_thread(self._client.answer_replay, identifier, action, **asked)
-
-    async def approve_replay(self, identifier: str) -> Replay:
-        return await asyncio.to_thread(self._client.approve_replay, identifier)
-
-    async def commit_replay(self, identifier: str, **asked: Any) -> Replay:
-        return await asyncio.to_thread(self._client.commit_replay, identifier, **asked)
-
-    async def undo_replay(self, identifier: str) -> Replay:
-        return await asyncio.to_thread(self._client.undo_replay, identifier)
-
-    async def recapture(self, dataset: str, **asked: Any) -> Recapture:
-        """Run `Client.recapture` on a thread, on which `progress` is called too."""
-        return await asyncio.to_thread(self._client.recapture, dataset, **asked)
-
-    async def why(self, run: str | None = None, **asked: Any) -> CulpritSearch:
-        """Run `Client.why` on a thread, on which `progress` is called too."""
-        return await asyncio.to_thread(self._client.why, run, **asked)
-
-    async def blame(self, dataset: str, **asked: Any) -> CulpritSearch:
-        """Run `Client.blame` on a thread, on which `progress` is called too."""
-        return await asyncio.to_thread(self._client.blame, dataset, **asked)
-
-    async def witness(self, dataset: str, **asked: Any) -> CulpritSearch:
-        """Run `Client.witness` on a thread, on which `progress` is called too."""
-        return await asyncio.to_thread(self._client.witness, dataset, **asked)
-
-    async def compare(self, first: str, second: str, **asked: Any) -> CulpritSearch:
-        """Run `Client.compare` on a thread, on which `progress` is called too."""
-        return await asyncio.to_thread(self._client.compare, first, second, **asked)
-
-    async def clean(self, dataset: str, quality: str, **asked: Any) -> CulpritSearch:
-        """Run `Client.clean` on a thread, on which `progress` is called too."""
-        return await asyncio.to_thread(self._client.clean, dataset, quality, **asked)
-
-    async def cancel_culprit_search(self, identifier: str) -> None:
-        await asyncio.to_thread(self._client.cancel_culprit_search, identifier)
-
     def follow_runs(self, job: str | None = None, *, states: Sequence[str] = ()) -> AsyncFollowing[Node]:
         """Follow runs: `async with client.follow_runs() as runs`, then `async for run in runs`."""
         return AsyncFollowing(self._subscriptions.runs(job, states))
@@ -776,11 +496,3 @@ def _service(url: str | None, key: str | None) -> tuple[str, str | None]:
             f"No service runs on {home.path}.", hint="Start one: headwater serve. Or give its address, or HEADWATER_URL."
         )
     return running.url, shown or home.key()
-
-
-def _selection(
-    dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None, kind: str, edits: Mapping[str, str | None] | None
-) -> dict[str, Any]:
-    places = [{"file": file, "row": row} for file, row in rows]
-    values = [{"column": column, "value": value} for column, value in (edits or {}).items()]
-    return {"d": dataset or None, "w": where, "r": places or None, "o": output, "k": kind.upper().replace("-", "_"), "e": values or None}
