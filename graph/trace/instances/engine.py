@@ -19,11 +19,12 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import TraceRequest
 from headwater.graph.trace.datasets import Dataset
-from headwater.graph.trace.engine import WalkResult, follow_records, lift_to_datasets, select_start
+from headwater.graph.trace.engine import WalkResult, follow_records, lift_to_datasets
 from headwater.graph.trace.hops import Visit
 from headwater.graph.trace.instances.answer import FaultyInstance, Instance, InstanceAnswer, InstanceRequest
 from headwater.graph.trace.links import list_datasets
 from headwater.graph.trace.session import Session
+from headwater.graph.trace.start_records import select_start
 from headwater.graph.trace.tracer import get_tracer
 from headwater.graph.trace.versions import find_requested_dataset
 

@@ -20,7 +20,6 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import TracedRecord, TraceRequest
 from headwater.graph.trace.datasets import Dataset
-from headwater.graph.trace.engine import select_start
 from headwater.graph.trace.hops import report_problems
 from headwater.graph.trace.links import find_writers
 from headwater.graph.trace.plan import Column, list_branches, list_names, list_references
@@ -30,6 +29,7 @@ from headwater.graph.trace.rank.influence import MOST_REEVALUATED, difference, o
 from headwater.graph.trace.record_places import locate_references
 from headwater.graph.trace.selection import read_values
 from headwater.graph.trace.session import Capture, Session, map_places
+from headwater.graph.trace.start_records import select_start
 from headwater.graph.trace.step.collisions import find_collisions
 from headwater.graph.trace.step.lookup import Lookup
 from headwater.graph.trace.step.values import join_leaf_tables

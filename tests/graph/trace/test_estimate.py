@@ -14,9 +14,9 @@ from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.records import lists as lists_module
 from headwater.graph.trace import TraceRequest, trace
 from headwater.graph.trace.datasets import find_dataset
-from headwater.graph.trace.engine import select_start
 from headwater.graph.trace.estimate import expected_rows
 from headwater.graph.trace.paths_between import datasets_towards
+from headwater.graph.trace.start_records import select_start
 from headwater.graph.trace.tracer import get_tracer
 from tests.graph.jobs import TENANT
 from tests.graph.trace.pipeline import build
