@@ -189,7 +189,7 @@ def _columns(namespace: str, name: str, fields: Sequence[Mapping[str, Any]], *, 
             type=text(field.get("type")), description=text(field.get("description")), ordinal=ordinal, fields=field.get("fields")
         )
         ranks = dict.fromkeys(properties, _RANK_OF_PART) if is_part else None
-        statement.describe(statement.column(namespace, name, column), properties, ranks=ranks)
+        statement.describe(statement.column(namespace, name, column), properties, name=column, ranks=ranks)
     return columns, statement.part(), 0
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from urllib.parse import quote, unquote
 
 from headwater.errors import InvalidInputError, InvalidQueryError
@@ -24,8 +24,7 @@ from headwater.graph.model.elements import NodeKind
 OWN_ROWS = "rows that the program made itself"
 JOB_MARK = " › "  # between the application and the output in the short name of a job
 _SPARK_JOB = re.compile(r"(.+)\.(?:execute|save_as)_[a-z_]+\.([^.]+)")
-# An event names each of its columns many times, and so does the next event of the run.
-_REMEMBERED = 1 << 15
+_REMEMBERED = 1 << 15  # events name the same namespaces, datasets and columns again and again
 _SAFE = "/._-~=+,@"
 _KINDS = {kind.value: kind for kind in NodeKind}
 
@@ -37,10 +36,9 @@ _UUID = r"([0-9a-f]{8})(-?)([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f
 _RUN = re.compile(_UUID, re.IGNORECASE | re.ASCII)
 
 
-@lru_cache(_REMEMBERED)
 def node_id(kind: str, *parts: str) -> str:
     """Return a node id: `node_id("dataset", "file", "/data/x")` is `dataset:file:/data/x`."""
-    return ":".join([kind, *(quote(part, safe=_SAFE) for part in parts)])
+    return ":".join([kind, *map(_encode, parts)])
 
 
 def id_ranges(kinds: Iterable[str] | None = None) -> list[tuple[str, str]]:
@@ -60,7 +58,9 @@ def parse_id(identifier: str) -> tuple[str, tuple[str, ...]]:
     return kind, tuple(_decode(part) if "%" in part else part for part in parts)
 
 
-_decode = lru_cache(_REMEMBERED)(unquote)  # namespaces, which many ids share
+# Parts are kept instead of whole ids: columns have millions of ids, but few names.
+_encode = lru_cache(_REMEMBERED)(partial(quote, safe=_SAFE))
+_decode = lru_cache(_REMEMBERED)(unquote)
 
 
 def run_uuid(text: str) -> str | None:
