@@ -36,6 +36,7 @@ from bench.results import ROOT, head, write
 from bench.service import Service
 from headwater.backend.home.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.policies.service import Policies
+from headwater.backend.process.garbage_collection import settle
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import HeadwaterError
 from headwater.graph.model import NodeKind, node_id
@@ -118,6 +119,7 @@ def _fill(folder: Path, company: Company, store: str) -> None:
 
 async def _take_in(home: Path, company: Company) -> Json:
     """Take in and project all events, as a service does. Returns the figures."""
+    settle()
     total, generated, anonymous = 2 * company.runs, 0.0, 0.0
     began, processor = time.perf_counter(), time.process_time()
     async with await Workspace.open(load_settings(home=home)) as workspace:

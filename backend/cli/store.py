@@ -19,6 +19,7 @@ from headwater.backend.operate.upkeep.backup import TenantBackup, back_up
 from headwater.backend.operate.upkeep.backup import restore as restore_backup
 from headwater.backend.operate.upkeep.graph_file import export_graph, import_graph
 from headwater.backend.operate.upkeep.pruning import policy_of, prune_home, report_rows
+from headwater.backend.process.garbage_collection import settle
 from headwater.backend.worker.retry import retry_set_aside
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.graph.stores.portable import Tail
@@ -204,6 +205,7 @@ def check(home: Home = None, format: OutputFormat = Format.TABLE) -> None:
 
 
 async def _rebuild(settings: Settings) -> tuple[int, str]:
+    settle()  # as in the worker of a service
     async with await Workspace.open(settings) as workspace:
         workspace.keep_services_out()
         entries = await workspace.projector.rebuild(DEFAULT_TENANT)
