@@ -24,7 +24,6 @@ _NODES: LiteralString = (
     "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id}) "
     "RETURN n.id, n.kind, n.name, n.properties, coalesce(n.since, ''), coalesce(n.writer, '')"
 )
-_FRESH: LiteralString = "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id}) WHERE n.own IS NULL RETURN n.id"
 _WRITTEN: LiteralString = (
     "UNWIND $ids AS id MATCH (r:Container {tenant: $tenant, id: id})-[:WRITES]->(v:Container)<-[e:CONTAINS]-(d:Container) "
     "WHERE v.kind = 'version' AND d.kind = 'dataset' RETURN d.id, id, coalesce(e.first, '')"
@@ -45,15 +44,12 @@ _KINDS = frozenset(SEARCHED)
 _Writer = tuple[str, str]
 
 
-async def write_entries(transaction: AsyncManagedTransaction, tenant: str, nodes: Collection[str], changed: Collection[str]) -> set[str]:
-    """Bring the entries of nodes up to date that are new or changed, and those of the datasets and jobs that have one of these runs.
+async def write_entries(transaction: AsyncManagedTransaction, tenant: str, stale: Collection[str]) -> set[str]:
+    """Bring the entries of nodes up to date that have none or have changed, and those of the datasets and jobs that have one of these runs.
 
     Return the ids of these nodes.
     """
-    searched = [identifier for identifier in nodes if kind_of(identifier) in _KINDS]
-    ids = {identifier for identifier in changed if kind_of(identifier) in _KINDS}
-    for portion in _portions(searched):
-        ids.update(row[0] for row in await rows(transaction, _FRESH, ids=list(portion), tenant=tenant))
+    ids = {identifier for identifier in stale if kind_of(identifier) in _KINDS}
     runs = sorted(identifier for identifier in ids if kind_of(identifier) is NodeKind.RUN)
     writers: dict[str, _Writer] = {}
     for portion in _portions(runs):

@@ -39,13 +39,14 @@ _LOCK: LiteralString = """
 _LOCKED: LiteralString = """
     ON MATCH SET n.kind = row[1]
     WITH n, place, row[5] <> '[]' AND (n.stamps <> row[5] OR n.properties <> row[4] OR n.name <> row[2]) AS other
-    RETURN collect([place, elementId(n), COUNT { (n)--() } = 0, CASE WHEN other THEN [n.name, n.properties, n.stamps] END])
+    RETURN collect([place, elementId(n), COUNT { (n)--() } = 0, n.own IS NULL, CASE WHEN other THEN [n.name, n.properties, n.stamps] END])
     """
 _SET_NODES: LiteralString = """
     UNWIND $rows AS row
     MATCH (n) WHERE elementId(n) = row[0]
-    SET n.name = row[1], n.folded = row[2], n.properties = row[3], n.stamps = row[4]
+    SET n.stamps = row[1], n.name = row[2], n.folded = row[3], n.properties = row[4]
     """
+_SET_STAMPS: LiteralString = "UNWIND $rows AS row MATCH (n) WHERE elementId(n) = row[0] SET n.stamps = row[1]"
 # Each end is looked up once, by the server's own id. An edge names both ends by their positions.
 _ENDS: LiteralString = """
     UNWIND range(0, size($elements) - 1) AS place
@@ -75,13 +76,13 @@ class _Locked:
 
 async def write_changes(transaction: AsyncManagedTransaction, tenant: str, changes: Changes, offset: int | None) -> None:
     """Merge `changes` into the tenant's graph and store the offset."""
-    locked, changed = await _write_nodes(transaction, tenant, changes.nodes)
+    locked, stale = await _write_nodes(transaction, tenant, changes.nodes)
     by_kind: dict[EdgeKind, dict[EdgeKey, Facts]] = {}
     for key, facts in changes.edges.items():
         by_kind.setdefault(key[2], {})[key] = facts
     for kind, edges in by_kind.items():
         await _write_edges(transaction, kind, edges, changes.seen, locked)
-    written = await write_entries(transaction, tenant, changes.nodes.keys(), changed)
+    written = await write_entries(transaction, tenant, stale)
     await write_rollups(transaction, tenant, written.union(changes.nodes), changes.edges)
     if offset is not None:
         await rows(
@@ -123,25 +124,33 @@ async def drop_tenant(connections: Connections, tenant: str) -> None:
 
 async def _write_nodes(
     transaction: AsyncManagedTransaction, tenant: str, nodes: Mapping[str, Facts]
-) -> tuple[dict[str, _Locked], list[str]]:
-    """Lock and write nodes. Returns all of them, and the ids of those that existed and have changed."""
-    changed_ids: list[str] = []
+) -> tuple[dict[str, _Locked], set[str]]:
+    """Lock and write nodes. Returns all of them, and the ids of those that have no entry or whose content has changed."""
+    stale: set[str] = set()
     locked: dict[str, _Locked] = {}
     updates: list[list[str]] = []
+    restated: list[list[str]] = []  # with the same content, which is the case for most nodes
     # Sorted ids group nodes of one kind, so that a statement can name their label.
     for kind, of_kind in groupby(sorted(nodes), key=kind_of):
         lock: LiteralString = _LOCK + LABEL[kind] + _LOCKED
         for portion in _portions(of_kind):
             stated = [_stated(identifier, kind, nodes[identifier]) for identifier in portion]
-            for place, element, bare, other in (await rows(transaction, lock, tenant=tenant, rows=stated))[0][0]:
+            for place, element, bare, lacks_entry, other in (await rows(transaction, lock, tenant=tenant, rows=stated))[0][0]:
                 identifier = portion[place]
                 locked[identifier] = _Locked(element, bare)
-                if other and (after := merged(other[0], other[1], other[2], nodes[identifier])):
-                    updates.append([element, after[0], fold(after[0]), after[1], after[2]])
-                    changed_ids.append(identifier)
-    for changed in _portions(updates):
-        await rows(transaction, _SET_NODES, rows=changed)
-    return locked, changed_ids
+                if lacks_entry:
+                    stale.add(identifier)
+                if not other or (after := merged(other[0], other[1], other[2], nodes[identifier])) is None:
+                    continue
+                if after[:2] == (other[0], other[1]):
+                    restated.append([element, after[2]])
+                else:
+                    updates.append([element, after[2], after[0], fold(after[0]), after[1]])
+                    stale.add(identifier)
+    for statement, changed in ((_SET_NODES, updates), (_SET_STAMPS, restated)):
+        for some in _portions(changed):
+            await rows(transaction, statement, rows=some)
+    return locked, stale
 
 
 async def _write_edges(
