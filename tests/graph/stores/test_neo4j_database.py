@@ -159,6 +159,28 @@ async def test_the_log_of_changes_is_kept_short_by_bytes_and_what_was_logged_las
         await store.close()
 
 
+async def test_only_a_changed_content_writes_an_entry_again(neo4j_server: Neo4jServer, tenant: str) -> None:
+    store = open_store(neo4j_server.uri, user=neo4j_server.user, password=neo4j_server.password)
+    await store.open()
+    try:
+        async with neo4j.AsyncGraphDatabase.driver(neo4j_server.uri, auth=(neo4j_server.user, neo4j_server.password)) as driver:
+
+            async def written_again(second: int, **properties: Any) -> bool:
+                """Mark the entry, state the node, and return whether the mark is gone."""
+                mark = "MATCH (n {tenant: $tenant, id: $id}) SET n.own = 'mark'"
+                await driver.execute_query(mark, tenant=tenant, id=dataset("a"))
+                await store.apply(tenant, [GraphBatch(stamp(second), [node(dataset("a"), "a", **properties)])])
+                found = await driver.execute_query("MATCH (n {tenant: $tenant, id: $id}) RETURN n.own", tenant=tenant, id=dataset("a"))
+                return bool(found.records[0][0] != "mark")
+
+            await store.apply(tenant, [GraphBatch(stamp(0), [node(dataset("a"), "a", size=1)])])
+            assert not await written_again(2, size=1)
+            assert not await written_again(1, size=2), "the later statement of the same content counts"
+            assert await written_again(3, size=2)
+    finally:
+        await store.close()
+
+
 async def test_the_log_of_an_older_database_counts_as_nothing_and_goes_first(neo4j_server: Neo4jServer, tenant: str) -> None:
     store = open_store(neo4j_server.uri, user=neo4j_server.user, password=neo4j_server.password)
     await store.open()
