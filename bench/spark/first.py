@@ -18,6 +18,7 @@ from bench.rest import rest
 from bench.service import Service
 from bench.spark.answers import Queries, answers_of, ask, captured
 from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic
+from headwater.graph.records.layout import unpack_manifest
 
 _MODES = ("auto", "lazy")
 _BUDGET_MS = 1000
@@ -108,6 +109,6 @@ def _derived_tables(associations: Path) -> list[Path]:
     return [
         manifest.parent / f"b{boundary['boundary']}.parquet"
         for manifest in sorted(associations.glob("*/*/manifest.json"))
-        for boundary in json.loads(manifest.read_text(encoding="utf-8"))["boundaries"]
+        for boundary in json.loads(unpack_manifest(manifest.read_bytes()))["boundaries"]
         if boundary.get("derived")
     ]

@@ -24,7 +24,7 @@ from headwater.graph.associations.parts import SourceFile, Split
 from headwater.graph.damage import damaged
 from headwater.graph.records.atomic_files import sync, write_durably
 from headwater.graph.records.digests import changing, check_file
-from headwater.graph.records.layout import BRIEF, LISTS, KeptFile, manifest_text, read_manifest
+from headwater.graph.records.layout import BRIEF, LISTS, KeptFile, pack_manifest, read_manifest
 from headwater.graph.records.safe_names import FileBlock, block_at, uri_of
 from headwater.graph.storage.addresses import other_spellings
 
@@ -297,7 +297,7 @@ def keep_lists(manifest: Manifest, files: Sequence[KeptFile], folder: Path) -> N
         draft.replace(folder / LISTS)
     finally:
         draft.unlink(missing_ok=True)
-    write_durably(folder / BRIEF, manifest_text(shortened(manifest)))  # last, because readers look for this file
+    write_durably(folder / BRIEF, pack_manifest(shortened(manifest)))  # last, because readers look for this file
 
 
 def keep_missing_lists(manifest: Manifest, files: Sequence[KeptFile], folder: Path) -> None:

@@ -39,9 +39,10 @@ from headwater.graph.records.layout import (
     MANIFEST,
     KeptFile,
     boundary_name,
-    manifest_text,
+    pack_manifest,
     read_files,
     read_manifest,
+    read_sized_manifest,
     reading,
 )
 from headwater.graph.records.lists import (
@@ -143,7 +144,7 @@ class AssociationStore:
                 files = read_files(folder)
                 with changing(folder, (LISTS, BRIEF, MANIFEST)):
                     keep_lists(manifest, files, folder)
-                    write_durably(folder / MANIFEST, manifest_text(manifest))  # last, because publishing is repeated until this file exists
+                    write_durably(folder / MANIFEST, pack_manifest(manifest))  # last, because publishing is repeated until this file exists
             self._seal(tenant, manifest.capture, folder)
             size = self._keep_elsewhere(tenant, manifest, folder)
             files = read_files(folder)
@@ -197,8 +198,9 @@ class AssociationStore:
                 status = path.stat()
             cached_manifest = self._manifests.get((tenant, capture, name))
             if cached_manifest is None or cached_manifest[:2] != (path, status.st_mtime_ns):
-                cached_manifest = (path, status.st_mtime_ns, read_manifest(path.parent, name))
-                self._manifests.put((tenant, capture, name), cached_manifest, status.st_size)
+                manifest, size = read_sized_manifest(path.parent, name)
+                cached_manifest = (path, status.st_mtime_ns, manifest)
+                self._manifests.put((tenant, capture, name), cached_manifest, size)
         except FileNotFoundError:
             raise NotFoundError(f"There is no capture {capture}.") from None
         return cached_manifest[2]

@@ -18,7 +18,7 @@ from headwater.graph.associations import Manifest
 from headwater.graph.records.atomic_files import write_durably
 from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.digests import DIGESTS, changing, seal
-from headwater.graph.records.layout import BRIEF, CATALOG, FILES, LISTS, MANIFEST, files_text, manifest_text, read_files, read_manifest
+from headwater.graph.records.layout import BRIEF, CATALOG, FILES, LISTS, MANIFEST, files_text, pack_manifest, read_files, read_manifest
 from headwater.graph.records.lists import keep_lists
 from headwater.graph.records.shared_store import is_brought
 
@@ -42,7 +42,7 @@ def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog
     if path.name == MANIFEST and (manifest := _manifest_of(home.log, tenant, capture)) is not None:
         with changing(path.parent, (path.name,)):
             aside = put_aside(path)
-            write_durably(path, manifest_text(manifest))
+            write_durably(path, pack_manifest(manifest))
         return Repair(path, f"written again from the log; the damaged file is {aside.name} now")
     if path.name == FILES and has_catalog:
         return _files_of_catalog(home, path, tenant, capture)
@@ -127,7 +127,7 @@ def _sealed_again(home: Home, path: Path, *, has_catalog: bool) -> Repair:
         return Repair(path, "nothing: repair again once the other files are mended", f"sound checksums; {faults[0]}", ok=False)
     manifest = _manifest_of(home.log, tenant, capture)
     if manifest is not None and read_manifest(folder) != manifest:
-        write_durably(folder / MANIFEST, manifest_text(manifest))
+        write_durably(folder / MANIFEST, pack_manifest(manifest))
     if has_catalog:
         with closing(Catalog(home.associations / CATALOG)) as catalog:
             known = {(file.block, file.rows) for file in catalog.written_by(tenant, capture)}

@@ -17,6 +17,7 @@ from headwater.backend.operate.soundness.store import check_home
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError
 from headwater.graph.records import AssociationStore
+from headwater.graph.records.layout import read_manifest
 from tests.backend.cli.command import headwater
 from tests.backend.damage import whole_in_one_file
 from tests.backend.harm import chain
@@ -41,7 +42,7 @@ def home(sound: Path, tmp_path: Path) -> Path:
 def folders(home: Path) -> dict[str, Path]:
     """The folder of the capture of each job."""
     kept = [folder for _, folder in AssociationStore.kept_folders(home / "associations")]
-    return {json.loads((folder / "manifest.json").read_text())["run"]["job"]: folder for folder in kept}
+    return {read_manifest(folder).run.job: folder for folder in kept}
 
 
 def no_wrong_answer(home: Path, sound: Path) -> list[bool]:
