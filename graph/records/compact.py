@@ -1,4 +1,4 @@
-"""Turns staged segments into one sorted Parquet file for each boundary.
+"""Turns staged segments into one sorted Parquet file for each boundary, without rows to which no other row refers (`reached_rows`).
 
 Rows are read in batches, so memory is bounded, however many or wide the rows are. Rows that are already in order are written directly.
 Groups whose records are in order are sorted by their numbers (`group_rows`). Other rows are sorted in memory if they fit; otherwise DuckDB
@@ -28,9 +28,10 @@ from headwater.graph.records.digests import seal
 from headwater.graph.records.disk_sort import TooMuchError, spilling
 from headwater.graph.records.group_numbers import Numbering
 from headwater.graph.records.group_rows import GroupedRows
-from headwater.graph.records.layout import FILES, MANIFEST, KeptFile, boundary_name, files_text, manifest_text
+from headwater.graph.records.layout import FILES, MANIFEST, KeptFile, boundary_name, files_text, pack_manifest
 from headwater.graph.records.lists import keep_lists
-from headwater.graph.records.row_order import collided, in_order, ordered
+from headwater.graph.records.reached_rows import ReachedRows
+from headwater.graph.records.row_order import clear_single, collided, in_order, ordered
 from headwater.graph.records.tables import batches, files_written, order_of, parts_of, schema_of
 
 _ROW_GROUP = 32_768
@@ -60,18 +61,18 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
     files: list[KeptFile] = []
     if manifest.sink and manifest.sink.boundary in by_boundary:
         files = files_written(by_boundary[manifest.sink.boundary], manifest.sink.committed)
-    numbering = Numbering(manifest)
-    for boundary in numbering.order():
+    numbering, reached = Numbering(manifest), ReachedRows(manifest)
+    for boundary in reached.order:
         if boundary.recomputed is not None:
             continue  # the job wrote no rows: traces compute them again
-        _write_sorted(boundary, by_boundary[boundary.boundary], files, folder, numbering)
+        _write_sorted(boundary, by_boundary[boundary.boundary], files, folder, numbering, reached)
     if manifest.sink and any(boundary.boundary == manifest.sink.boundary and boundary.is_placed for boundary in manifest.boundaries):
         files = _count_records(folder / boundary_name(manifest.sink.boundary), files)
     write_durably(folder / FILES, files_text(files))
     keep_lists(manifest, files, folder)
-    text = manifest_text(manifest)
-    seal(folder, manifest.capture, {MANIFEST: text})
-    write_durably(folder / MANIFEST, text)
+    content = pack_manifest(manifest)
+    seal(folder, manifest.capture, {MANIFEST: content})
+    write_durably(folder / MANIFEST, content)
     return files
 
 
@@ -89,23 +90,28 @@ def _count_records(table: Path, files: Sequence[KeptFile]) -> list[KeptFile]:
     return [replace(kept_file, rows=int(count)) for kept_file, count in zip(files, counts, strict=True)]
 
 
-def _write_sorted(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], folder: Path, numbering: Numbering) -> None:
+def _write_sorted(
+    boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], folder: Path, numbering: Numbering, reached: ReachedRows
+) -> None:
     schema = schema_of(boundary)
     target = folder / boundary_name(boundary.boundary)
-    if numbering.is_numbered(boundary) and _write_grouped(boundary, segments, target, numbering):
+    if numbering.is_numbered(boundary) and _write_grouped(boundary, segments, target, numbering, reached):
         return
     rows, at_once = sum(segment.footer.rows for segment in segments), _count_rows_at_once(schema)
-    if rows * len(schema) <= _IN_MEMORY:
-        unsorted_batches = batches(boundary, segments, files, at_once)
-        parts = sorted(
-            (batch for batch in unsorted_batches if batch.num_rows), key=lambda batch: _first(boundary, batch)
-        )  # often there is no other boundary
-        _write(_order_rows(boundary, pa.Table.from_batches(parts, schema), numbering).to_batches(), schema, target)
-        return
-    if not _is_for_collisions(boundary) and _write_in_order(boundary, segments, files, target, numbering):
+
+    def read_batches() -> Iterator[pa.RecordBatch]:
+        return reached.select_batches(boundary, batches(boundary, segments, files, at_once))
+
+    if rows * len(schema) <= _IN_MEMORY or reached.may_drop(boundary):
+        parts = _take_few(read_batches(), _IN_MEMORY // len(schema))
+        if parts is not None:
+            parts.sort(key=lambda batch: _first(boundary, batch))  # often that is the order of the boundary
+            _write(_order_rows(boundary, pa.Table.from_batches(parts, schema), numbering).to_batches(), schema, target)
+            return
+    if not _is_for_collisions(boundary) and _write_in_order(boundary, segments, files, target, numbering, reached):
         return
     for place, (megabytes, threads) in enumerate(_MEMORY):
-        numbered_batches = _BatchStream(numbering.batch(boundary, batch) for batch in batches(boundary, segments, files, at_once))
+        numbered_batches = _BatchStream(numbering.batch(boundary, batch) for batch in read_batches())
         try:
             with spilling(folder, rows, len(schema), megabytes=megabytes, threads=threads) as database, numbered_batches:
                 database.register("unsorted", pa.RecordBatchReader.from_batches(schema, numbered_batches))
@@ -115,6 +121,18 @@ def _write_sorted(boundary: Boundary, segments: Sequence[Segment], files: Sequen
                 raise
         else:
             return
+
+
+def _take_few(rows: Iterable[pa.RecordBatch], most: int) -> list[pa.RecordBatch] | None:
+    """Return all batches, or None if they have more than `most` rows."""
+    parts: list[pa.RecordBatch] = []
+    count = 0
+    for batch in rows:
+        parts.append(batch)
+        count += batch.num_rows
+        if count > most:
+            return None
+    return parts
 
 
 class _BatchStream(Iterator[pa.RecordBatch]):
@@ -147,7 +165,9 @@ class _UnorderedError(Exception):
     """Rows are not in order."""
 
 
-def _write_in_order(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], target: Path, numbering: Numbering) -> bool:
+def _write_in_order(
+    boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], target: Path, numbering: Numbering, reached: ReachedRows
+) -> bool:
     """Write the rows of a boundary without sorting. Return false if they are not in order, one segment after the other."""
     schema = schema_of(boundary)
     filled_segments = [segment for segment in segments if segment.footer.rows]
@@ -156,7 +176,7 @@ def _write_in_order(boundary: Boundary, segments: Sequence[Segment], files: Sequ
 
     def rows() -> Iterator[pa.RecordBatch]:
         last_key: list[int] = []
-        for batch in batches(boundary, filled_segments, files, _count_rows_at_once(schema)):
+        for batch in reached.select_batches(boundary, batches(boundary, filled_segments, files, _count_rows_at_once(schema))):
             numbered_batch = numbering.batch(boundary, batch)
             by = [longs_of(pa.chunked_array([numbered_batch.column(name)])) for name in order_of(boundary)]
             if [int(column[0]) for column in by] < last_key or not in_order(by):
@@ -172,14 +192,14 @@ def _write_in_order(boundary: Boundary, segments: Sequence[Segment], files: Sequ
     return True
 
 
-def _write_grouped(boundary: Boundary, segments: Sequence[Segment], target: Path, numbering: Numbering) -> bool:
+def _write_grouped(boundary: Boundary, segments: Sequence[Segment], target: Path, numbering: Numbering, reached: ReachedRows) -> bool:
     """Write the rows of numbered groups. Return false if the rows of a segment are not in the order of their records."""
     schema = schema_of(boundary)
     other_columns = [name for name in schema.names if name != "key"]
     at_once = _count_rows_at_once(schema)
     with TemporaryDirectory(dir=target.parent, prefix="runs-") as runs:
         rows = GroupedRows(Path(runs), most_rows=max(1, _IN_RUNS // len(schema)), at_once=at_once)
-        for columns in parts_of(boundary, segments, at_once):
+        for columns in (reached.select(boundary, part) for part in parts_of(boundary, segments, at_once)):
             if not rows.add(numbering.places(boundary, columns["key"]), [columns[name] for name in other_columns]):
                 return False
         _write((_batch(schema, other_columns, *part) for part in rows.sorted()), schema, target)
@@ -205,6 +225,8 @@ def _order_rows(boundary: Boundary, table: pa.Table, numbering: Numbering) -> pa
     columns = {name: longs_of(table.column(name)) for name in table.schema.names}
     if _is_for_collisions(boundary):
         columns["key"], columns["checked"] = collided(columns["key"], columns["checked"])
+    elif boundary.kind == "check":
+        columns["checked"] = clear_single(columns["key"], columns["checked"])
     columns = numbering.own(boundary, columns)
     if referring := numbering.referring(boundary):
         first = [columns[name] for name in order_of(boundary) if name not in referring]

@@ -2,18 +2,17 @@
 
 A hash takes eight bytes in every row that refers to the group; a small number takes few or none.
 
-Boundaries that refer to groups are kept first, so groups are numbered from 0 in the order of the first reference. If a sink reads one group
-after the other, its references take no space at all. References to groups have a meaning within a capture only, and the hash is never
-needed again.
+Boundaries that refer to groups are kept first (`reached_rows`), so groups are numbered from 0 in the order of the first reference. If a
+sink reads one group after the other, its references take no space at all. References to groups have a meaning within a capture only, and
+the hash is never needed again. The values in the check boundary of derived groups identify their keys.
 
-Hashes are kept for derived groups, because a reference may determine the key, and if more groups exist than fit in memory. A key that is
-one integer without a hash is kept too: it often ascends with the records, and both are then small.
+Hashes are kept for derived groups whose references determine the key, and if more groups exist than fit in memory. A key that is one
+integer without a hash is kept too: it often ascends with the records, and both are then small.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +28,10 @@ _MOST_TOGETHER = 8_000_000  # groups of all operators of a capture together
 
 
 class Numbering:
-    """The numbers of the groups of one capture. Boundaries must be kept in `order`, because each boundary adds numbers."""
+    """The numbers of the groups of one capture.
+
+    Boundaries with references must be kept before the groups, because each boundary adds numbers.
+    """
 
     def __init__(self, manifest: Manifest) -> None:
         rows = {boundary.boundary: 0 for boundary in manifest.boundaries}
@@ -42,31 +44,18 @@ class Numbering:
         hashed_operators = {
             boundary.operator for boundary in manifest.boundaries if any(column.role == "check" for column in boundary.columns)
         }
-        recorded_operators = {
-            boundary.operator for boundary in manifest.boundaries if boundary.kind == "group" and boundary.recomputed is None
-        } & hashed_operators
+        group_operators = {
+            boundary.operator
+            for boundary in manifest.boundaries
+            if boundary.kind == "group" and (boundary.recomputed is None or not boundary.recomputed.key_in_reference)
+        }
         self._numbers: dict[int, _Numbers] = {}
         total = 0
-        for operator in sorted(recorded_operators, key=lambda operator: (most[operator], operator)):
+        for operator in sorted(group_operators & hashed_operators, key=lambda operator: (most[operator], operator)):
             total += most[operator]
             if most[operator] <= _MOST and total <= _MOST_TOGETHER:
                 self._numbers[operator] = _Numbers()
         self._boundaries = manifest.boundaries
-
-    def order(self) -> list[Boundary]:
-        """Return the boundaries, each group boundary after all boundaries that refer to its groups."""
-        groups = {boundary.operator: boundary.boundary for boundary in self._boundaries if self._numbered(boundary, "group")}
-        after: dict[int, set[int]] = {boundary.boundary: set() for boundary in self._boundaries}
-        for boundary in self._boundaries:
-            for operator in self._list_references(boundary).values():
-                after[groups[operator]].add(boundary.boundary)
-            if self._numbered(boundary, *_ABOVE):
-                after[boundary.boundary].add(groups[boundary.operator])
-        by_number = {boundary.boundary: boundary for boundary in self._boundaries}
-        try:
-            return [by_number[number] for number in TopologicalSorter(after).static_order()]
-        except CycleError:  # plans have no cycles; besides, the numbers are right in any order
-            return list(self._boundaries)
 
     def referring(self, boundary: Boundary) -> list[str]:
         return list(self._list_references(boundary))

@@ -47,3 +47,8 @@ def collided(key: Longs, checked: Longs) -> tuple[Longs, Longs]:
     has_two_hashes = checked[starts] != checked[ends]
     hash_pairs = np.stack((starts[has_two_hashes], ends[has_two_hashes]), axis=1).ravel()
     return key[hash_pairs], checked[hash_pairs]
+
+
+def clear_single(key: Longs, checked: Longs) -> Longs:
+    """Return second hashes that are 0 for groups with one second hash, which needs no comparison."""
+    return np.where(np.isin(key, collided(key, checked)[0]), checked, 0)
