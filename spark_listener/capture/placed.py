@@ -5,6 +5,7 @@ Files, row groups and columns that are not needed are not read.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -37,15 +38,26 @@ class PlacedFrames:
         states: Mapping[str, tuple[int, int]],
         file: str,
         row: str,
+        together: bool,
     ) -> DataFrame:
         """Return a DataFrame with two columns in front: `file`, the label of the record's file, and `row`, its number there.
 
-        `labels` are by path; files without a label are left out. `wanted` are the numbers of the only rows, by path: ascending, eight bytes
-        each, the highest byte first. `states` are length and modification time (ms) of each file when the run wrote or read it, by path. A
-        task that finds another state fails.
+        `labels` are by path; files without a label are left out. `wanted` are the only rows, by path, in the form of WantedRows.java.
+        `states` are length and modification time (ms) of each file when the run wrote or read it, by path. A task that finds another state
+        fails. With `together`, one task reads all files.
         """
         from pyspark.sql import DataFrame
 
         chosen = None if wanted is None else dict(wanted)
-        java = self._java.of(frame._jdf, file, row, dict(labels), chosen, states_of(states))  # noqa: SLF001  # nor to its frame
+        java = self._java.of(frame._jdf, file, row, dict(labels), chosen, states_of(states), together)  # noqa: SLF001  # nor to its frame
         return DataFrame(java, self._spark)
+
+    def changed(self, states: Mapping[str, tuple[int, int]]) -> list[str]:
+        """Return a message for each file that has another length or modification time (ms)."""
+        found: list[str] = json.loads(self._java.changed(states_of(states)))
+        return found
+
+    def pairs(self, frame: DataFrame) -> bytes:
+        """Compute a DataFrame with two columns of integers. Return them row after row, in eight bytes each, the highest byte first."""
+        found: bytes = self._java.pairs(frame._jdf)  # noqa: SLF001  # nor to a frame
+        return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,13 +31,18 @@ class ReadAgain:
         Raises:
             SourceChangedError: a file has changed.
         """
-        if changed := self.changed():
-            more = f" So have {len(changed) - 1} more files." if len(changed) > 1 else ""
-            raise SourceChangedError(changed[0] + more, hint="Its records are not those that the run read. Run the program again.")
+        refuse(self.changed())
 
     def guard(self, rdd: Any) -> None:
         """Make the tasks of a Python RDD that is not computed yet check the files that they read."""
         rdd._prev_jrdd = self._java.checked(rdd._prev_jrdd.rdd())  # noqa: SLF001  # PySpark has no public way to the JVM's RDD
+
+
+def refuse(changed: Sequence[str]) -> None:
+    """Raise `SourceChangedError` if there is a message about a changed file."""
+    if changed:
+        more = f" So have {len(changed) - 1} more files." if len(changed) > 1 else ""
+        raise SourceChangedError(changed[0] + more, hint="Its records are not those that the run read. Run the program again.")
 
 
 def states_of(files: Mapping[str, tuple[int, int]]) -> str:

@@ -39,7 +39,7 @@ from headwater.graph.trace.tracer import get_tracer
 from headwater.graph.trace.upstream import Goal, Upstream
 from headwater.paths import partition_text, pattern_of_path
 from headwater.spark_listener.capture.placed import PlacedFrames
-from headwater.spark_listener.capture.read_again import ReadAgain
+from headwater.spark_listener.capture.read_again import refuse
 from headwater.spark_listener.capture.session import captured_write
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ TENANT = "shell"
 FILE, ROW = "_file", "_row"
 _OWN_FILE, _OWN_ROW = "_headwater_file_number", "_headwater_row"  # names that do not collide with the columns of a user's condition
 _PLACE = ("origin", "file", "row")
+_FEW_ROWS = 100_000  # a condition may select all of them, and a reply of py4j then has 2 MB
+_FEW_WANTED = 1_000
+_TOGETHER = 8 << 20  # bytes of files that one task reads; a condition needs all rows
+_WANTED_TOGETHER = 128 << 20  # the same for wanted rows, whose task skips most row groups; Spark's own largest part for a task
 _WHOLE = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}  # a session that skips such files would make answers partial
 
 
@@ -71,7 +75,8 @@ class FrameLineage:
             raise UnsupportedError(f"The records of this frame cannot be followed. {reasons}.")
         for segment in manifest.segments:
             self._store.stage_segment(TENANT, manifest.capture, segment.name, folder / "segments" / manifest.capture / segment.name)
-        self._store.publish(TENANT, manifest)
+        written = self._store.publish(TENANT, manifest)
+        self._has_few_rows = sum(file.rows for file in written) <= _FEW_ROWS
         self._manifest = manifest
         self._frames = PlacedFrames(self._spark)
         self._names = frame.columns
@@ -96,7 +101,7 @@ class FrameLineage:
         """
         chosen = self._source(source)
         with self._session() as session:
-            begin = self._begin(session, self._rows_at(self._written(session)), where)
+            begin = self._begin(session, self._rows_at(self._written(session)), where, are_few=self._has_few_rows)
             files = self._read(session, chosen)
 
             def followed(there: Session) -> dict[str, Longs]:
@@ -170,10 +175,14 @@ class FrameLineage:
         blocks = [(file, block_at(file.path, file.length, file.modified)) for file in source.files]
         return {file.path: session.add_file(block, dataset, shape, file.partition) for file, block in blocks}  # paths as Spark writes them
 
-    def _begin(self, session: Session, placed: DataFrame, where: str | None) -> str:
+    def _begin(self, session: Session, placed: DataFrame, where: str | None, *, are_few: bool = False) -> str:
         """Return a table `origin, file, row` with the positions of the rows that fulfil a condition."""
         chosen = placed.where(where) if where else placed
-        places = chosen.selectExpr(f"CAST({_OWN_FILE} AS BIGINT) AS file", f"{_OWN_ROW} AS row").toArrow()
+        chosen = chosen.selectExpr(f"CAST({_OWN_FILE} AS BIGINT) AS file", f"{_OWN_ROW} AS row")
+        if are_few:  # Arrow's stream to Python takes longer than the rows
+            file, row = np.frombuffer(self._frames.pairs(chosen), ">i8").astype(np.int64).reshape(-1, 2).T.copy()
+            return session.keep_in_memory({"origin": np.zeros(len(file), np.int64), "file": file, "row": row})
+        places = chosen.toArrow()
         table = pa.table({"origin": pa.array(np.zeros(len(places), np.int64)), "file": places["file"], "row": places["row"]})
         if len(table) < session.memory_limit:
             return session.keep_in_memory({name: longs_of(table[name]) for name in _PLACE})
@@ -192,7 +201,7 @@ class FrameLineage:
                 hint="Under `headwater run`, `headwater trace` gives records of every format.",
             )
         if read_again := _states(files, files if wanted is None else wanted):
-            ReadAgain(self._spark.sparkContext, read_again).check()
+            refuse(self._frames.changed(read_again))
         read = self._source_frames.get(source.source)
         if read is None:
             unchanged = self._unchanged(files)
@@ -207,13 +216,12 @@ class FrameLineage:
         Raises:
             SourceChangedError: all of them have changed.
         """
-        context = self._spark.sparkContext
-        whole = ReadAgain(context, _states(files, files))
-        if not whole.changed():
+        changed = self._frames.changed(_states(files, files))
+        if not changed:
             return list(files)
-        unchanged = [path for path in files if not ReadAgain(context, _states(files, [path])).changed()]
+        unchanged = [path for path in files if not self._frames.changed(_states(files, [path]))]
         if not unchanged:
-            whole.check()
+            refuse(changed)
         return unchanged
 
     def _frame_of(self, source: Source, paths: Sequence[str]) -> DataFrame:
@@ -226,12 +234,16 @@ class FrameLineage:
     ) -> DataFrame:
         """Return records with their positions. The file is a number for `_begin`, and a path for `wanted` records."""
         states = _states(files, files if wanted is None else wanted)
+        size = sum(length for length, _ in states.values())
         if wanted is None:
-            numbers = {path: str(file.number) for path, file in files.items()}
-            return self._frames.of(read, numbers, states=states, file=_OWN_FILE, row=_OWN_ROW).toDF(_OWN_FILE, _OWN_ROW, *names)
-        rows = {path: numbers.astype(">i8").tobytes() for path, numbers in wanted.items()}
-        found = self._frames.of(read, {path: path for path in wanted}, rows, states=states, file=_OWN_FILE, row=_OWN_ROW)
-        return found.toDF(FILE, ROW, *names)
+            labels, together, own_names = {path: str(file.number) for path, file in files.items()}, size <= _TOGETHER, (_OWN_FILE, _OWN_ROW)
+        else:
+            are_few = sum(map(len, wanted.values())) <= _FEW_WANTED
+            labels, together, own_names = {path: path for path in wanted}, are_few and size <= _WANTED_TOGETHER, (FILE, ROW)
+        file, row = own_names
+        rows = None if wanted is None else {path: _encode_rows(numbers) for path, numbers in wanted.items()}
+        found = self._frames.of(read, labels, rows, states=states, file=file, row=row, together=together)
+        return found if read.columns == list(names) else found.toDF(file, row, *names)
 
 
 @overload
@@ -279,6 +291,16 @@ def _wanted(session: Session, files: Mapping[str, KnownFile], tables: Sequence[s
 def _states(files: Mapping[str, KnownFile], paths: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Return the length and modification time of files when the run wrote or read them."""
     return {path: (files[path].block.length, files[path].block.modified) for path in paths}
+
+
+def _encode_rows(numbers: Longs) -> bytes:
+    """Return ascending numbers of rows in the shorter of the two forms of WantedRows.java: as integers, or as bits."""
+    span = int(numbers[-1] - numbers[0]) + 1
+    if span >= 64 * len(numbers):
+        return b"\x00" + numbers.astype(">i8").tobytes()
+    bits = np.zeros(span, np.bool_)
+    bits[numbers - numbers[0]] = True
+    return b"\x01" + numbers[:1].astype(">i8").tobytes() + np.packbits(bits).tobytes()
 
 
 def _is_called(source: Source, name: str) -> bool:

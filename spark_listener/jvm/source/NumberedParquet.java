@@ -13,6 +13,7 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.SerializableConfiguration;
 import scala.Function1;
 import scala.Option;
 import scala.collection.Iterator;
@@ -57,8 +58,9 @@ public final class NumberedParquet extends ParquetFileFormat {
     public Function1<PartitionedFile, Iterator<InternalRow>> buildReaderWithPartitionValues(
         SparkSession session, StructType data, StructType partition, StructType required, Seq<Filter> filters, Map<String, String> options, Configuration conf) {
         Function1<PartitionedFile, Iterator<InternalRow>> reader = numbered(session, data, partition, required, filters, options, conf);
-        reader = wanted == null ? reader : new WantedReader(reader, index(required), wanted, conf);
-        return files == null ? reader : new CheckedReader(reader, files);
+        SerializableConfiguration shared = new SerializableConfiguration(conf); // tasks get one copy
+        reader = wanted == null ? reader : new WantedReader(reader, index(required), wanted, shared);
+        return files == null ? reader : new CheckedReader(reader, files.by(shared));
     }
 
     private Function1<PartitionedFile, Iterator<InternalRow>> numbered(

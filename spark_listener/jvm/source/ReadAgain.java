@@ -27,18 +27,28 @@ public final class ReadAgain implements java.io.Serializable {
     private static final List<?> FINE = Arrays.asList("file", "hdfs", "webhdfs", "swebhdfs"); // schemes whose times are exact, as FINE_SCHEMES of graph/records/safe_names.py
     private static final int FEW = 3; // files of one folder that are asked for one by one
 
-    private final HashMap<String, long[]> states = new HashMap<>(); // path -> long[] {length, modified}
+    private final HashMap<String, long[]> states; // path -> long[] {length, modified}
     private final SerializableConfiguration conf;
 
     /** `files` is a JSON object: {"file:/a/b": [length, time of modification in ms]}. */
     public ReadAgain(String files, Configuration conf) throws IOException {
+        this(new HashMap<>(), new SerializableConfiguration(conf));
         Iterator<Map.Entry<String, JsonNode>> fields = new ObjectMapper().readTree(files).fields();
         while (fields.hasNext()) {
             Map.Entry<String, JsonNode> file = fields.next();
             JsonNode state = file.getValue();
             states.put(key(new Path(file.getKey())), new long[] {state.get(0).longValue(), state.get(1).longValue()});
         }
-        this.conf = new SerializableConfiguration(conf);
+    }
+
+    private ReadAgain(HashMap<String, long[]> states, SerializableConfiguration conf) {
+        this.states = states;
+        this.conf = conf;
+    }
+
+    /** The same files, looked at with another configuration. */
+    ReadAgain by(SerializableConfiguration other) {
+        return new ReadAgain(states, other);
     }
 
     /** Fails if one of the files is not what the run read; of others nothing is known. */

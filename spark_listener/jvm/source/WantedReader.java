@@ -3,7 +3,6 @@ package headwater.source;
 import headwater.shim.Scala;
 import java.io.IOException;
 import java.util.Iterator;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
@@ -22,11 +21,11 @@ final class WantedReader extends scala.runtime.AbstractFunction1<PartitionedFile
     private final SerializableConfiguration conf;
 
     /** `column` is that of the row index. */
-    WantedReader(Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> original, int column, WantedRows wanted, Configuration conf) {
+    WantedReader(Function1<PartitionedFile, scala.collection.Iterator<InternalRow>> original, int column, WantedRows wanted, SerializableConfiguration conf) {
         this.original = original;
         this.column = column;
         this.wanted = wanted;
-        this.conf = new SerializableConfiguration(conf);
+        this.conf = conf;
     }
 
     public scala.collection.Iterator<InternalRow> apply(PartitionedFile split) {

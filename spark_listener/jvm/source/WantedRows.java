@@ -16,32 +16,59 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 
 /** The only rows of files that are wanted, and the parts of a split that hold some of them. */
 public final class WantedRows implements java.io.Serializable {
-    private final Map<Object, long[]> rows = new HashMap<>(); // path -> long[], ascending
+    private static final byte BITS = 1;
 
-    /** `encoded` maps the path of a file to the numbers of its rows, ascending: longs, the highest byte first. */
+    private final HashMap<Object, byte[]> rows = new HashMap<>(); // path -> encoded; a task decodes the files that it reads
+
+    /**
+     * `encoded` maps the path of a file to the numbers of its rows. The first byte is the form, and integers have the
+     * highest byte first. Form 0: the numbers, ascending, as longs. Form 1: the first number as a long, and a bit for
+     * each number from there on, the highest bit of a byte first.
+     */
     public WantedRows(Map<Object, byte[]> encoded) {
-        for (Map.Entry<Object, byte[]> file : encoded.entrySet()) {
-            byte[] bytes = file.getValue();
-            long[] numbers = new long[bytes.length / 8];
-            ByteBuffer.wrap(bytes).asLongBuffer().get(numbers);
-            rows.put(file.getKey(), numbers);
-        }
-    }
-
-    private WantedRows() {
+        rows.putAll(encoded);
     }
 
     /** Wanted rows of files by their paths, ascending. */
     public static WantedRows of(Map<String, long[]> numbers) {
-        WantedRows wanted = new WantedRows();
-        wanted.rows.putAll(numbers);
-        return wanted;
+        Map<Object, byte[]> encoded = new HashMap<>();
+        for (Map.Entry<String, long[]> file : numbers.entrySet()) {
+            ByteBuffer bytes = ByteBuffer.allocate(1 + 8 * file.getValue().length);
+            bytes.position(1).slice().asLongBuffer().put(file.getValue());
+            encoded.put(file.getKey(), bytes.array());
+        }
+        return new WantedRows(encoded);
     }
 
-    /** The wanted rows of a split's file. */
+    /** The wanted rows of a split's file, ascending. */
     long[] of(PartitionedFile split) {
-        long[] found = rows.get(split.toPath().toString());
-        return found == null ? new long[0] : found;
+        byte[] encoded = rows.get(split.toPath().toString());
+        if (encoded == null) {
+            return new long[0];
+        }
+        return encoded[0] == BITS ? ofBits(encoded) : ofLongs(encoded);
+    }
+
+    private static long[] ofLongs(byte[] encoded) {
+        long[] numbers = new long[encoded.length / 8];
+        ByteBuffer.wrap(encoded, 1, encoded.length - 1).slice().asLongBuffer().get(numbers);
+        return numbers;
+    }
+
+    private static long[] ofBits(byte[] encoded) {
+        int count = 0;
+        for (int i = 9; i < encoded.length; i++) {
+            count += Integer.bitCount(encoded[i] & 0xff);
+        }
+        long[] numbers = new long[count];
+        long first = ByteBuffer.wrap(encoded, 1, 8).getLong();
+        int at = 0;
+        for (int i = 9; i < encoded.length; i++, first += 8L) {
+            for (int bits = encoded[i] & 0xff; bits != 0; bits &= ~Integer.highestOneBit(bits)) {
+                numbers[at++] = first + Integer.numberOfLeadingZeros(bits) - 24;
+            }
+        }
+        return numbers;
     }
 
     /** The place of the first that is not less than `row`. */

@@ -214,6 +214,30 @@ def test_two_answers_over_the_same_files_stay_apart(spark: SparkSession, parted:
     lineage.close()
 
 
+@pytest.mark.parametrize("wanted", ["true", "id % 2 = 0", "id % 8 = 3", "id % 97 = 5", "id IN (0, 1999)", "id BETWEEN 700 AND 760"])
+@pytest.mark.parametrize("few", [0, 100_000])
+def test_dense_and_sparse_records_are_read_alike(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, few: int
+) -> None:
+    monkeypatch.setattr("headwater.backend.cli.shell.frames._FEW_ROWS", few)
+    spark.range(2000).repartition(3).write.parquet(str(tmp_path / "numbers"))
+    numbers = spark.read.parquet(str(tmp_path / "numbers"))
+    lineage = headwater.lineage(numbers.groupBy(f.expr(wanted).alias("wanted")).count())
+    assert sorted(row.id for row in lineage.backward("wanted").collect()) == [row.id for row in spark.range(2000).where(wanted).collect()]
+    lineage.close()
+
+
+def test_one_task_reads_few_records_and_several_read_many(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark.range(2000).repartition(3).write.parquet(str(tmp_path / "numbers"))
+    lineage = headwater.lineage(spark.read.parquet(str(tmp_path / "numbers")).where("id < 300"))
+    assert lineage.backward("id IN (1, 2, 3, 4, 5)").rdd.getNumPartitions() == 1
+    monkeypatch.setattr("headwater.backend.cli.shell.frames._FEW_WANTED", 4)
+    many = lineage.backward("id IN (1, 2, 3, 4, 5)")
+    assert many.rdd.getNumPartitions() > 1
+    assert many.count() == 5
+    lineage.close()
+
+
 def test_a_source_that_changed_since_is_not_read(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(10).write.parquet(str(tmp_path / "t"))
     lineage = headwater.lineage(spark.read.parquet(str(tmp_path / "t")).where("id > 3"))
