@@ -41,16 +41,7 @@ from headwater.backend.api import (
 )
 from headwater.backend.api.administration import PermittedAdministration
 from headwater.backend.api.audit import auditor, note_refusal
-from headwater.backend.api.authorization import (
-    PermittedDeclarations,
-    PermittedRecaptures,
-    PermittedRegistrations,
-    PermittedReplays,
-    PermittedTraceJobs,
-    questions_of,
-    tells_values,
-    views_of,
-)
+from headwater.backend.api.authorization import PermittedTraceJobs, questions_of, tells_values, views_of
 from headwater.backend.api.caller_audit_log import PermittedAudit, tenant_of
 from headwater.backend.api.cancellation import Attended
 from headwater.backend.api.compression import Compressed, mark_secret
@@ -61,6 +52,8 @@ from headwater.backend.api.erasures import PermittedErasures
 from headwater.backend.api.graph_changes import Live
 from headwater.backend.api.guard import Guard
 from headwater.backend.api.permitted_culprits import PermittedCulprits
+from headwater.backend.api.permitted_declarations import PermittedDeclarations
+from headwater.backend.api.permitted_replays import PermittedRecaptures, PermittedRegistrations, PermittedReplays
 from headwater.backend.api.permitted_versions import PermittedVersions
 from headwater.backend.api.permitted_workflows import PermittedWorkflows
 from headwater.backend.api.requests import RequestLog

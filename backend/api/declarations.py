@@ -9,10 +9,11 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from headwater.backend.api.audit import RequestAuditor, auditor
-from headwater.backend.api.authorization import PermittedDeclarations, author_of
+from headwater.backend.api.authorization import author_of
 from headwater.backend.api.bodies import SMALL, read_body
 from headwater.backend.api.context import Service, graph, graph_of, principal, service, tenant
 from headwater.backend.api.credentials import Principal
+from headwater.backend.api.permitted_declarations import PermittedDeclarations
 from headwater.backend.ingest.intake.declarations import DeclarationIntake, read_packed_declaration
 from headwater.backend.ingest.intake.scan import DECLARATION
 from headwater.errors import NotFoundError

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from headwater.backend.api.authorization import tells_values, without_values
+from headwater.backend.api.authorization import tells_values
 from headwater.backend.api.context import Service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import ForbiddenError
+from headwater.backend.api.permitted_replays import without_values
 from headwater.backend.home.settings import DEFAULT_TENANT
 from headwater.backend.workflows import Workflows
 from headwater.backend.workflows.background_runs import BackgroundRuns

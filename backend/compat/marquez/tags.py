@@ -15,10 +15,11 @@ from fastapi import Depends, Path, Request
 from starlette.responses import Response
 
 from headwater.backend.api.audit import RequestAuditor, auditor
-from headwater.backend.api.authorization import PermittedDeclarations, tells_values
+from headwater.backend.api.authorization import tells_values
 from headwater.backend.api.bodies import SMALL, read_body
 from headwater.backend.api.context import Service, graph_of, principal, service
 from headwater.backend.api.credentials import Principal
+from headwater.backend.api.permitted_declarations import PermittedDeclarations
 from headwater.backend.compat.marquez.dataset_shape import bodies_of_datasets
 from headwater.backend.compat.marquez.job_shape import bodies_of_jobs
 from headwater.backend.compat.marquez.names import DatasetName, JobName, Namespace, decoded
