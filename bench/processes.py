@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -20,29 +21,42 @@ _PARTS = {
     "dispatcher-": "scheduler",
     "task-result-get": "scheduler",
     "GC Thread": "garbage collection",
+    "G1 ": "garbage collection",
     "VM Thread": "garbage collection",
 }
 _PARENT, _USER, _REAPED_USER = 1, 11, 13  # indexes in a process's `stat`, after its name
 
 
-def part_seconds(process: int) -> dict[str, float]:
-    """Return the processor time so far of threads of a JVM with Spark, by parts of its work. The time of a thread that ended is missing.
+Threads = Mapping[str, tuple[str, float]]  # by the id of a thread: the part of its work, and its seconds
+
+
+def thread_seconds(process: int) -> Threads:
+    """Return the processor time so far of threads of a JVM with Spark. `added_seconds` compares two of these.
 
     Raises:
         RuntimeError: there is no thread that compiles.
     """
-    found: dict[str, float] = {}
+    found: dict[str, tuple[str, float]] = {}
     for thread in Path(f"/proc/{process}/task").iterdir():
         try:
             name = (thread / "comm").read_text(encoding="utf-8", errors="replace").strip()
             part = next((part for begin, part in _PARTS.items() if name.startswith(begin)), None)
             if part is not None:
-                found[part] = found.get(part, 0.0) + int((thread / "schedstat").read_text(encoding="utf-8").split()[0]) / 1e9
+                found[thread.name] = part, int((thread / "schedstat").read_text(encoding="utf-8").split()[0]) / 1e9
         except OSError:
             continue  # another thread, which ended meanwhile
-    if COMPILATION not in found:
+    if all(part != COMPILATION for part, _ in found.values()):
         raise RuntimeError(f"process {process} has no thread that compiles")
     return found
+
+
+def added_seconds(before: Threads, after: Threads) -> dict[str, float]:
+    """Return the processor time between two looks, by parts. A thread that ended meanwhile adds nothing."""
+    added = dict.fromkeys(_PARTS.values(), 0.0)
+    for thread, (part, seconds) in after.items():
+        known, earlier = before.get(thread, (part, 0.0))
+        added[part] += seconds - (earlier if known == part else 0.0)  # the id of an ended thread may be used again
+    return added
 
 
 class ProcessTree:

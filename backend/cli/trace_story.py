@@ -71,7 +71,10 @@ def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
     reached += f" (below the first {shown:,}, {where})" if answer.total > shown else f" {where}"
     exact = ("exact", "bold green") if answer.exact else ("not exact", "bold yellow")
     semantics = "witness: enough to make it again" if answer.semantics is Semantics.WITNESS else "influence: all that had a part"
-    story = Text.assemble(f"{count(len(answer.selected), 'record')} {'→' if request.forward else '←'} {reached}, ", exact)
+    selected = count(len(answer.selected), "record")
+    if len(answer.selected) == request.limit:  # the trace begins at all selected records, and the answer lists the first ones
+        selected = f"{request.limit:,} or more records"
+    story = Text.assemble(f"{selected} {'→' if request.forward else '←'} {reached}, ", exact)
     story.append(f"  ({semantics}; {answer.elapsed_ms:,.0f} ms)", "dim")
     for found in answer.found_again:
         took = f"{found.took_ms:,.0f} ms, estimated {found.estimated_ms:,.0f}"

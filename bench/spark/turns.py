@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.processes import COMPILATION, ProcessTree, part_seconds
+from bench.processes import COMPILATION, ProcessTree, added_seconds, thread_seconds
 from bench.spark import keeping
 from bench.spark.capturing import capturing, without_rules
 from bench.spark.counts import counts
@@ -109,7 +109,7 @@ class SparkTurns:
         bus = self.spark.sparkContext._jsc.sc().listenerBus()  # noqa: SLF001  # PySpark has no public way
         bus.waitUntilEmpty(_HEARD_MS)
         self.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]  # noqa: SLF001  # what earlier runs left in the heap
-        parts, in_python = part_seconds(self._machine), time.process_time()
+        threads, in_python = thread_seconds(self._machine), time.process_time()
         before, began = self._processes.cpu_seconds(), time.perf_counter()
         frames = self._frames(case)
         for number, frame in enumerate(frames):
@@ -123,7 +123,7 @@ class SparkTurns:
         manifests = [manifest for _ in frames for manifest in watch.until_run_ends()] if watch else []
         watching = time.thread_time() - watching  # this thread only watches
         after = self._processes.cpu_seconds() - returned - watching
-        used = {part: until - parts.get(part, 0.0) for part, until in part_seconds(self._machine).items()}
+        used = added_seconds(threads, thread_seconds(self._machine))
         used[PYTHON] = time.process_time() - in_python - watching
         processor = returned - before + after
         sample = {SECONDS: seconds, PROCESSOR: processor, UNCOMPILED: processor - used[COMPILATION], "cpu_seconds_after": after}

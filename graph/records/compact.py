@@ -62,7 +62,7 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
     if manifest.sink and manifest.sink.boundary in by_boundary:
         files = files_written(by_boundary[manifest.sink.boundary], manifest.sink.committed)
     numbering, reached = Numbering(manifest), ReachedRows(manifest)
-    for boundary in reached.order:
+    for boundary in reached.boundaries():
         if boundary.recomputed is not None:
             continue  # the job wrote no rows: traces compute them again
         _write_sorted(boundary, by_boundary[boundary.boundary], files, folder, numbering, reached)
@@ -102,8 +102,9 @@ def _write_sorted(
     def read_batches() -> Iterator[pa.RecordBatch]:
         return reached.select_batches(boundary, batches(boundary, segments, files, at_once))
 
-    if rows * len(schema) <= _IN_MEMORY or reached.may_drop(boundary):
-        parts = _take_few(read_batches(), _IN_MEMORY // len(schema))
+    is_small = rows * len(schema) <= _IN_MEMORY
+    if is_small or reached.may_drop(boundary):
+        parts = _take_few(read_batches(), _IN_MEMORY // len(schema), whole=rows + 1 if is_small else at_once)
         if parts is not None:
             parts.sort(key=lambda batch: _first(boundary, batch))  # often that is the order of the boundary
             _write(_order_rows(boundary, pa.Table.from_batches(parts, schema), numbering).to_batches(), schema, target)
@@ -123,14 +124,14 @@ def _write_sorted(
             return
 
 
-def _take_few(rows: Iterable[pa.RecordBatch], most: int) -> list[pa.RecordBatch] | None:
-    """Return all batches, or None if they have more than `most` rows."""
+def _take_few(rows: Iterable[pa.RecordBatch], most: int, *, whole: int) -> list[pa.RecordBatch] | None:
+    """Return all batches. Return None if they have more than `most` rows, or if one has `whole` rows, so that nothing was left out."""
     parts: list[pa.RecordBatch] = []
     count = 0
     for batch in rows:
         parts.append(batch)
         count += batch.num_rows
-        if count > most:
+        if count > most or batch.num_rows >= whole:
             return None
     return parts
 

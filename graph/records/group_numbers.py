@@ -30,7 +30,7 @@ _MOST_TOGETHER = 8_000_000  # groups of all operators of a capture together
 class Numbering:
     """The numbers of the groups of one capture.
 
-    Boundaries with references must be kept before the groups, because each boundary adds numbers.
+    Boundaries must be kept in the order of `ReachedRows.boundaries`: those with references before the groups, because each adds numbers.
     """
 
     def __init__(self, manifest: Manifest) -> None:
@@ -51,11 +51,10 @@ class Numbering:
         }
         self._numbers: dict[int, _Numbers] = {}
         total = 0
-        for operator in sorted(group_operators & hashed_operators, key=lambda operator: (most[operator], operator)):
+        for operator in sorted(group_operators & hashed_operators & most.keys(), key=lambda operator: (most[operator], operator)):
             total += most[operator]
             if most[operator] <= _MOST and total <= _MOST_TOGETHER:
                 self._numbers[operator] = _Numbers()
-        self._boundaries = manifest.boundaries
 
     def referring(self, boundary: Boundary) -> list[str]:
         return list(self._list_references(boundary))

@@ -93,7 +93,7 @@ def unpack_manifest(content: bytes) -> bytes:
     except zlib.error as error:
         raise ValueError(f"it cannot be decompressed: {error}") from error
     if not stream.eof or stream.unused_data:
-        raise ValueError("it is not one whole compressed text")
+        raise ValueError(f"it is not one whole compressed text of at most {_MOST_TEXT:,} bytes")
     return text
 
 

@@ -20,12 +20,12 @@ from headwater.graph.associations import Boundary, Manifest
 from headwater.graph.records.decode import Longs, arrow_of, longs_of
 from headwater.graph.records.tables import referred_names
 
-_OWN = {"group": "key", "check": "key", "chosen": "key", "match": "key", "semi": "ref", "rows": "ref"}  # the column that is referred to
-_MOST = 4_000_000  # different references to a boundary: they take 32 MB, and twice that while references are added
+_REFERRED_COLUMN = {"group": "key", "check": "key", "chosen": "key", "match": "key", "semi": "ref", "rows": "ref"}
+_MOST = 1_000_000  # different references to a boundary: they take 8 MB, and a few times that while references are added
 
 
 class ReachedRows:
-    """The references of one capture, as they were recorded. Boundaries must be kept in `order`, because each boundary adds references."""
+    """The references of one capture, as they were recorded. `boundaries` sets their order, because each adds references."""
 
     def __init__(self, manifest: Manifest) -> None:
         with_own_rows = {boundary.operator for boundary in manifest.boundaries if boundary.kind == "semi"}
@@ -38,28 +38,40 @@ class ReachedRows:
             if boundary.kind in {"check", "chosen"} and boundary.operator in groups:
                 after[boundary.boundary].add(groups[boundary.operator])
         by_number = {boundary.boundary: boundary for boundary in manifest.boundaries}
+        by_columns: dict[tuple[tuple[int, str], ...], _References] = {}
         self._references: dict[int, _References] = {}  # by boundary
         self._referring: dict[int, list[tuple[str, _References]]] = {number: [] for number in by_number}
         try:
-            self.order: Sequence[Boundary] = [by_number[number] for number in TopologicalSorter(after).static_order()]
-        except CycleError:  # plans have no cycles; besides, all rows may stay
-            self.order = list(manifest.boundaries)
+            self._order: Sequence[Boundary] = [by_number[number] for number in TopologicalSorter(after).static_order()]
+        except CycleError:  # a cycle is not expected; all rows stay then
+            self._order = list(manifest.boundaries)
             return
         for number, columns in referring.items():
             is_written = by_number[number].recomputed is None
-            if is_written and columns and all(other.recomputed is None for other, _ in columns):
-                self._references[number] = _References()
+            if not (is_written and columns and all(other.recomputed is None for other, _ in columns)):
+                continue
+            place = tuple((other.boundary, name) for other, name in columns)
+            if place not in by_columns:  # boundaries of one operator have the same references
+                by_columns[place] = _References()
                 for other, name in columns:
-                    self._referring[other.boundary].append((name, self._references[number]))
+                    self._referring[other.boundary].append((name, by_columns[place]))
+            self._references[number] = by_columns[place]
+
+    def boundaries(self) -> Iterator[Boundary]:
+        """Yield the boundaries, each after all boundaries with references to it, and forget references that are no longer needed."""
+        for boundary in self._order:
+            yield boundary
+            self._references.pop(boundary.boundary, None)
+            self._referring.pop(boundary.boundary, None)
 
     def may_drop(self, boundary: Boundary) -> bool:
         """Return whether rows of a boundary can be left out. All boundaries with references to it must have been selected."""
-        return boundary.boundary in self._references and self._references[boundary.boundary].fit()
+        return boundary.boundary in self._references and self._references[boundary.boundary].are_in_memory()
 
     def select(self, boundary: Boundary, columns: Mapping[str, Longs]) -> Mapping[str, Longs]:
         """Return the rows of a part of a boundary that other rows reference, and add their own references."""
         if self.may_drop(boundary):
-            is_reached = self._references[boundary.boundary].find(columns[_OWN[boundary.kind]])
+            is_reached = self._references[boundary.boundary].find(columns[_REFERRED_COLUMN[boundary.kind]])
             if is_reached.true_count < len(is_reached):
                 columns = {name: longs_of(pa.chunked_array([arrow_of(column).filter(is_reached)])) for name, column in columns.items()}
         for name, references in self._referring[boundary.boundary]:
@@ -78,7 +90,7 @@ class ReachedRows:
 
 def _find_referring(boundary: Boundary, boundaries: Sequence[Boundary], with_own_rows: set[int]) -> Iterator[tuple[Boundary, str]]:
     """Yield the columns that refer to rows of a boundary, each with its boundary."""
-    if boundary.kind not in _OWN:
+    if boundary.kind not in _REFERRED_COLUMN:
         return
     if boundary.kind == "match" and boundary.operator in with_own_rows:  # its rows are referred to, and they have the key
         yield from ((other, "key") for other in boundaries if other.kind == "semi" and other.operator == boundary.operator)
@@ -88,7 +100,7 @@ def _find_referring(boundary: Boundary, boundaries: Sequence[Boundary], with_own
 
 
 class _References:
-    """Different references to the rows of one boundary."""
+    """Different references to the rows of one operator."""
 
     def __init__(self) -> None:
         self._values: Longs = np.empty(0, np.int64)  # ascending
@@ -102,7 +114,7 @@ class _References:
         if sum(map(len, self._new)) > _MOST:
             self._unite()
 
-    def fit(self) -> bool:
+    def are_in_memory(self) -> bool:
         """Return whether all references are in memory."""
         self._unite()
         return not self._are_many
@@ -114,7 +126,8 @@ class _References:
     def _unite(self) -> None:
         if not self._new:
             return
-        self._values = np.unique(np.concatenate([self._values, *self._new]))
+        values = np.sort(np.concatenate([self._values, *self._new]))  # np.unique would hash them, which takes twenty times as long
+        self._values = values[np.append(True, values[1:] != values[:-1])]
         self._new = []
         if len(self._values) > _MOST:
             self._are_many = True

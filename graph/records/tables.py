@@ -12,7 +12,7 @@
     extent   ref, length                            at a scan of byte ranges
     keys     key, part, v0 …                        at a scan of rows with keys: eight bytes of the key in each v
     check    key, checked                           only hashes that two keys of an aggregate share
-    check    key, r0 …, checked, v0 …, nulls        for groups that a trace computes again; `checked` is 0 if no two keys share the hash
+    check    key, r0 …, checked, v0 …, nulls        for groups that a trace computes again; `checked` may be 0 if no two keys share the hash
     chosen   key, r0 …                              the rows that `first` and similar functions took of each group
 
 Rows to which no other row refers are left out (`reached_rows`). `key` and references to groups are numbers of groups (`group_numbers`). In

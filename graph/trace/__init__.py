@@ -2,8 +2,9 @@
 
 `trace` and `preview` load DuckDB when they are first used; the types of an answer do not. Modules by subject:
 
-    a question and its answer     answer, engine; preview (rows to pick from); questions (both, as a service asks them); selection and
-                                  predicate (the records to begin with), functions (that a predicate may use); datasets (its files),
+    a question and its answer     answer, engine; preview (rows to pick from); questions (both, as a service asks them);
+                                  start_records, selection and predicate (the records to begin with), functions (that a predicate may
+                                  use); datasets (its files),
                                   partition_locations (files outside of its folder), versions and snapshots (earlier files);
                                   value_sources (where values come from); record_pairs (which record came from which)
     what stays between traces     tracer, session; recorded_row_keys (the keys of row numbers)

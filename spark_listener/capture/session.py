@@ -35,13 +35,9 @@ def captured_write(frame: DataFrame, out: Path, segments: Path) -> dict[str, Any
     """
     spark = frame.sparkSession
     context = spark.sparkContext
-    before = context.getLocalProperty(_DESCRIPTION)
     with _alone(spark, segments) as bridge:
-        context.setLocalProperty(_DESCRIPTION, OURS)
-        try:
+        with mark_as_ours(context):
             frame.write.parquet(str(out))
-        finally:
-            context.setLocalProperty(_DESCRIPTION, before)  # type: ignore[arg-type]  # None removes it
         bridge.flush()
         ends = [event for event in bridge.drain(_WAIT_MS) if event["event"] == "query_end" and event.get("capture")]
     if not ends:
@@ -59,6 +55,17 @@ def captured_write(frame: DataFrame, out: Path, segments: Path) -> dict[str, Any
     if query is None or query.manifest is None:
         raise CaptureUnavailableError("The query was not captured.")
     return dict(query.manifest)
+
+
+@contextmanager
+def mark_as_ours(context: Any) -> Iterator[None]:
+    """Mark the jobs of this thread as Headwater's own, so that the session's capture leaves them out."""
+    before = context.getLocalProperty(_DESCRIPTION)
+    context.setLocalProperty(_DESCRIPTION, OURS)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_DESCRIPTION, before)  # None removes it
 
 
 @contextmanager

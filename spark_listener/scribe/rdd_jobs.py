@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headwater.spark_listener.capture.session import OURS
 from headwater.spark_listener.lineage.parents import new_run_id
 from headwater.spark_listener.rdd import RddSources
 from headwater.spark_listener.redact import redact
@@ -73,7 +74,7 @@ class RddJobs:
         return len(self._jobs)
 
     def begin(self, event: Mapping[str, Any], found: RddSources) -> None:
-        if len(self._jobs) >= _MOST:
+        if len(self._jobs) >= _MOST or event.get("description") == OURS:
             return
         name = str(event.get("name") or "")
         if "SparkHadoopWriter" in name:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bench.processes import ProcessTree, part_seconds
+from bench.processes import ProcessTree, added_seconds, thread_seconds
 
 BURN = "import time\nwhile time.process_time() < 0.3: pass\n"
 PARENT = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BURN!r}])\nprint('done', flush=True)\nsys.stdin.read()"
@@ -33,4 +33,11 @@ def test_a_process_that_is_not_there_has_used_nothing():
 
 def test_a_process_without_a_compiler_is_no_jvm():
     with pytest.raises(RuntimeError, match="no thread that compiles"):
-        part_seconds(os.getpid())
+        thread_seconds(os.getpid())
+
+
+def test_a_thread_counts_from_the_first_look_or_from_its_start_and_not_after_its_end():
+    before = {"1": ("tasks", 5.0), "2": ("tasks", 9.0), "3": ("scheduler", 1.0)}
+    after = {"1": ("tasks", 5.5), "3": ("tasks", 0.25), "4": ("compilation", 0.125)}
+    added = added_seconds(before, after)
+    assert (added["tasks"], added["compilation"], added["scheduler"]) == (0.75, 0.125, 0.0)

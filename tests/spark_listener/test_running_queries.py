@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from headwater.spark_listener.capture.session import OURS
 from headwater.spark_listener.delivery.leftovers import state_end
 from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation
@@ -240,6 +241,20 @@ def test_jobs_outside_of_sql_are_told_by_what_they_read(tmp_path: Path, monkeypa
     ]  # fmt: skip
     assert (told.tally.rdd_jobs, dict(told.tally.left_out)) == (4, {"local": 1})
     assert list(told.folder.open_runs()) == []
+
+
+def test_jobs_of_a_lineage_in_the_session_are_not_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told(tmp_path)
+    lines = {"id": 1, "kind": "HadoopRDD", "parents": [], "folders": "file:/data/a"}
+    start = {"event": "rdd_job_start", "time": _AT, "name": "collect at a.py:3", "call": "org.apache.X.collect", "rdds": [lines]}
+    told.scribe.take({**start, "job": 1, "description": OURS})
+    told.scribe.take({**start, "job": 2, "description": "the program's own"})
+    _later(monkeypatch, TELL_AFTER)
+    told.scribe.start_lasting(lambda _: None)
+    for job in (1, 2):
+        told.scribe.take({"event": "rdd_job", "job": job, "time": _AT + 9, "save": None, "error": None, "stages": None})
+    assert told.events()[1:] == [("START", "report.collect"), ("COMPLETE", "report.collect")]
+    assert told.tally.rdd_jobs == 1
 
 
 def test_two_outputs_have_two_jobs() -> None:

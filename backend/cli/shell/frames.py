@@ -40,7 +40,7 @@ from headwater.graph.trace.upstream import Goal, Upstream
 from headwater.paths import partition_text, pattern_of_path
 from headwater.spark_listener.capture.placed import PlacedFrames
 from headwater.spark_listener.capture.read_again import refuse
-from headwater.spark_listener.capture.session import captured_write
+from headwater.spark_listener.capture.session import captured_write, mark_as_ours
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -54,7 +54,8 @@ FILE, ROW = "_file", "_row"
 _OWN_FILE, _OWN_ROW = "_headwater_file_number", "_headwater_row"  # names that do not collide with the columns of a user's condition
 _PLACE = ("origin", "file", "row")
 _FEW_ROWS = 100_000  # a condition may select all of them, and a reply of py4j then has 2 MB
-_FEW_WANTED = 1_000
+_FEW_WANTED = 1_000  # records that one task reads and filters, whatever their files
+_MOST_BITS = 1 << 23  # rows between the first and the last wanted record of a file, each with a byte of memory here
 _TOGETHER = 8 << 20  # bytes of files that one task reads; a condition needs all rows
 _WANTED_TOGETHER = 128 << 20  # the same for wanted rows, whose task skips most row groups; Spark's own largest part for a task
 _WHOLE = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}  # a session that skips such files would make answers partial
@@ -180,9 +181,12 @@ class FrameLineage:
         chosen = placed.where(where) if where else placed
         chosen = chosen.selectExpr(f"CAST({_OWN_FILE} AS BIGINT) AS file", f"{_OWN_ROW} AS row")
         if are_few:  # Arrow's stream to Python takes longer than the rows
-            file, row = np.frombuffer(self._frames.pairs(chosen), ">i8").astype(np.int64).reshape(-1, 2).T.copy()
+            with mark_as_ours(self._spark.sparkContext):
+                pairs = self._frames.pairs(chosen)
+            file, row = np.frombuffer(pairs, ">i8").astype(np.int64).reshape(-1, 2).T.copy()
             return session.keep_in_memory({"origin": np.zeros(len(file), np.int64), "file": file, "row": row})
-        places = chosen.toArrow()
+        with mark_as_ours(self._spark.sparkContext):
+            places = chosen.toArrow()
         table = pa.table({"origin": pa.array(np.zeros(len(places), np.int64)), "file": places["file"], "row": places["row"]})
         if len(table) < session.memory_limit:
             return session.keep_in_memory({name: longs_of(table[name]) for name in _PLACE})
@@ -226,7 +230,9 @@ class FrameLineage:
 
     def _frame_of(self, source: Source, paths: Sequence[str]) -> DataFrame:
         columns = ", ".join(f"{_quoted(column.name)} {column.type}" for column in source.columns)
-        reader = self._spark.read.options(**_WHOLE, basePath=_base(source)).schema(columns)
+        reader = self._spark.read.options(**_WHOLE).schema(columns)
+        if source.partition_columns:
+            reader = reader.option("basePath", _base(source))
         return reader.parquet(*map(pattern_of_path, paths))
 
     def _placed(
@@ -236,13 +242,16 @@ class FrameLineage:
         states = _states(files, files if wanted is None else wanted)
         size = sum(length for length, _ in states.values())
         if wanted is None:
-            labels, together, own_names = {path: str(file.number) for path, file in files.items()}, size <= _TOGETHER, (_OWN_FILE, _OWN_ROW)
+            labels = {path: str(file.number) for path, file in files.items()}
+            is_together = size <= _TOGETHER
+            file, row = _OWN_FILE, _OWN_ROW
         else:
             are_few = sum(map(len, wanted.values())) <= _FEW_WANTED
-            labels, together, own_names = {path: path for path in wanted}, are_few and size <= _WANTED_TOGETHER, (FILE, ROW)
-        file, row = own_names
+            labels = {path: path for path in wanted}
+            is_together = are_few and size <= _WANTED_TOGETHER
+            file, row = FILE, ROW
         rows = None if wanted is None else {path: _encode_rows(numbers) for path, numbers in wanted.items()}
-        found = self._frames.of(read, labels, rows, states=states, file=file, row=row, together=together)
+        found = self._frames.of(read, labels, rows, states=states, file=file, row=row, together=is_together)
         return found if read.columns == list(names) else found.toDF(file, row, *names)
 
 
@@ -296,7 +305,7 @@ def _states(files: Mapping[str, KnownFile], paths: Iterable[str]) -> dict[str, t
 def _encode_rows(numbers: Longs) -> bytes:
     """Return ascending numbers of rows in the shorter of the two forms of WantedRows.java: as integers, or as bits."""
     span = int(numbers[-1] - numbers[0]) + 1
-    if span >= 64 * len(numbers):
+    if span >= 64 * len(numbers) or span > _MOST_BITS:
         return b"\x00" + numbers.astype(">i8").tobytes()
     bits = np.zeros(span, np.bool_)
     bits[numbers - numbers[0]] = True
@@ -313,9 +322,9 @@ def _base(source: Source) -> str:
     Raises:
         UnsupportedError: a file is not in a partition folder.
     """
-    names = [name.lower() for name in source.partition_columns]
-    if not names or not source.files:
+    if not source.files:
         return source.path
+    names = [name.lower() for name in source.partition_columns]
     bases = set()
     for file in source.files:
         base, *folders = file.path.rsplit("/", len(names) + 1)[:-1]

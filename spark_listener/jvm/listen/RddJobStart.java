@@ -17,10 +17,12 @@ final class RddJobStart implements Described {
 
     private final boolean looks; // for a schema, before a DataFrame is made of an RDD
     private final boolean batch; // of a stream (DStreams)
+    private final String description; // null: none
 
     RddJobStart(SparkListenerJobStart start, List<Map<String, Object>> rdds, boolean looks, boolean batch) {
         this.looks = looks;
         this.batch = batch;
+        description = start.properties() == null ? null : start.properties().getProperty("spark.job.description");
         job = start.jobId();
         time = start.time();
         this.rdds = rdds;
@@ -37,6 +39,6 @@ final class RddJobStart implements Described {
     public Map<String, Object> describe() {
         return Parts.of(
             "event", "rdd_job_start", "job", job, "time", time, "name", name, "call", call, "rdds", rdds,
-            "looks", looks, "batch", batch);
+            "looks", looks, "batch", batch, "description", description);
     }
 }

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
@@ -201,6 +202,36 @@ def test_folders_whose_names_look_like_patterns_are_read_alone(spark: SparkSessi
     assert sorted(row.id for row in lineage.rows.collect()) == [2, 3, 202, 203]
     for number, source in ((3, "[x]*?"), (202, "50%25 #1")):
         assert [row.id for row in lineage.backward(f"id = {number}", source=source).collect()] == [number]
+    lineage.close()
+
+
+@pytest.mark.parametrize(
+    ("paths", "columns"),
+    [
+        (["one/a.parquet"], ["id"]),
+        (["one/a.parquet", "one/b.parquet"], ["id"]),
+        (["one", "two"], ["id"]),
+        (["two", "one/a.parquet"], ["id"]),
+        (["one/[ab].parquet"], ["id"]),
+        (["*/a.parquet"], ["id"]),
+        (["parts/d=1", "parts/d=2"], ["id"]),
+        (["parts/d=1/a.parquet"], ["id"]),
+        (["parts"], ["id", "d"]),
+    ],
+)
+def test_files_lists_of_paths_and_patterns_are_read_again(
+    spark: SparkSession, tmp_path: Path, paths: list[str], columns: list[str]
+) -> None:
+    for place, name in enumerate(("one/a", "one/b", "two/a", "parts/d=1/a", "parts/d=2/a")):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"id": range(10 * place, 10 * place + 5)}), tmp_path / f"{name}.parquet")
+    frame = spark.read.parquet(*(str(tmp_path / path) for path in paths))
+    lineage = headwater.lineage(frame.where("id % 10 < 3"))
+    behind = lineage.backward("id % 10 = 1")
+    assert behind.columns == ["_file", "_row", *columns]
+    expected = {row.id for row in frame.where("id % 10 = 1").collect()}
+    assert {row.id for row in behind.collect()} == expected == {row.id for row in lineage.forward("id % 10 = 1").collect()}
+    assert expected
     lineage.close()
 
 
