@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -45,16 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if unknown := [case for case in options.cases if case not in programs]:
         parser.error(f"unknown cases: {', '.join(unknown)}; known: {', '.join(programs)}")
     samples: dict[str, dict[str, list[Sample]]] = {case: {arm: [] for arm in _ARMS} for case in options.cases}
-    with TemporaryDirectory(prefix="headwater-query-cost-") as folder:
-        turns = SparkTurns(Path(folder), programs, made.tables)
+    with TemporaryDirectory(prefix="headwater-query-cost-") as folder, closing(SparkTurns(Path(folder), programs, made.tables)) as turns:
         for turn in range(-options.warm_up, options.rounds):
             for case in options.cases:
                 for arm in order(_ARMS, _SEED, turn, case):
                     sample = turns.run(arm, case, turn)
                     if turn >= 0:
                         samples[case][arm].append(sample)
-            print(f"  round {turn + 1} of {options.rounds}", flush=True)
-        turns.close()
+            print("  warm-up" if turn < 0 else f"  round {turn + 1} of {options.rounds}", flush=True)
     means = {case: {arm: split_time(samples[case][arm]) for arm in _ARMS} for case in options.cases}
     target = write(head("query-cost") | {"rounds": options.rounds, "milliseconds": means}, ROOT / "build" / "bench")
     print(f"\n{table(means)}\n\nThe result is in {target}.")
@@ -62,8 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def split_time(samples: Sequence[Sample]) -> Parts:
     """Return the mean milliseconds of each part, with the rest as *other*."""
-    names = sorted({name for sample in samples for name in sample if name.startswith(IN_PART)})
-    parts = {name.removeprefix(IN_PART): 1000 * statistics.mean(sample.get(name, 0.0) for sample in samples) for name in names}
+    names = sorted(name for name in samples[0] if name.startswith(IN_PART))
+    parts = {name.removeprefix(IN_PART): 1000 * statistics.mean(sample[name] for sample in samples) for name in names}
     whole = 1000 * statistics.mean(sample[PROCESSOR] for sample in samples)
     return {name: rounded(value) for name, value in (parts | {_OTHER: whole - sum(parts.values())}).items()}
 

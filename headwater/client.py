@@ -65,7 +65,7 @@ from headwater.privacy_requests import (
     SubjectAccess,
     SubjectDataset,
 )
-from headwater.replay_requests import AsyncReplayRequests, ReplayRequests
+from headwater.replay_requests import POLL_SECONDS, AsyncReplayRequests, ReplayRequests
 from headwater.subscriptions import NODE, Subscriptions
 from headwater.suspect_requests import (
     AsyncSuspectRequests,
@@ -148,7 +148,6 @@ __all__ = [
 ]
 
 _PAGE = 200
-_POLL_SECONDS = 1.0
 _RUNNING = {"QUEUED", "RUNNING"}
 _CONNECTION = f"{{ nodes {{ {NODE} }} pageInfo {{ hasNextPage endCursor }} }}"
 _RECORD = "dataset file row line grain values"
@@ -345,7 +344,7 @@ class Client(
                     for line in job["progress"][shown:]:
                         progress(line)
                     shown = len(job["progress"])
-                    time.sleep(_POLL_SECONDS if job["state"] in _RUNNING else 0)
+                    time.sleep(POLL_SECONDS if job["state"] in _RUNNING else 0)
         except BaseException:
             with suppress(Exception):
                 self.execute("mutation ($i: ID!) { cancelTrace(id: $i) { id } }", i=identifier)

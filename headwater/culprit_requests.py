@@ -27,8 +27,7 @@ class CulpritRequests:
         The service runs the registered program again on parts of its input, next to the real data. `progress` is called at each change.
         """
         document = "mutation ($r: String, $s: Float!) { startWhy(run: $r, seconds: $s) { id } }"
-        identifier = self.execute(document, r=run, s=seconds)["startWhy"]["id"]
-        return wait_for_end(lambda: _find(self, identifier), progress)
+        return _search(self, progress, document, r=run, s=seconds)
 
     def blame(
         self: _Asks,
@@ -49,8 +48,7 @@ class CulpritRequests:
             "mutation ($d: String!, $a: String, $w: String, $s: Float!)"
             " { startBlame(dataset: $d, assertion: $a, where: $w, seconds: $s) { id } }"
         )
-        identifier = self.execute(document, d=dataset, a=assertion, w=where, s=seconds)["startBlame"]["id"]
-        return wait_for_end(lambda: _find(self, identifier), progress)
+        return _search(self, progress, document, d=dataset, a=assertion, w=where, s=seconds)
 
     def witness(
         self: _Asks,
@@ -71,8 +69,7 @@ class CulpritRequests:
             "mutation ($d: String!, $w: String!, $c: [String!], $s: Float!)"
             " { startWitness(dataset: $d, where: $w, columns: $c, seconds: $s) { id } }"
         )
-        identifier = self.execute(document, d=dataset, w=where, c=list(columns), s=seconds)["startWitness"]["id"]
-        return wait_for_end(lambda: _find(self, identifier), progress)
+        return _search(self, progress, document, d=dataset, w=where, c=list(columns), s=seconds)
 
     def compare(
         self: _Asks,
@@ -93,8 +90,7 @@ class CulpritRequests:
             "mutation ($a: String!, $b: String!, $s: Float!, $r: Boolean!)"
             " { startCompare(first: $a, second: $b, seconds: $s, replays: $r) { id } }"
         )
-        identifier = self.execute(document, a=first, b=second, s=seconds, r=replays)["startCompare"]["id"]
-        return wait_for_end(lambda: _find(self, identifier), progress)
+        return _search(self, progress, document, a=first, b=second, s=seconds, r=replays)
 
     def clean(
         self: _Asks,
@@ -118,8 +114,7 @@ class CulpritRequests:
             " { startClean(dataset: $d, quality: $q, below: $b, count: $c, seconds: $s, dryRun: $n) { id } }"
         )
         asked = {"d": dataset, "q": quality, "b": below, "c": count, "s": seconds, "n": dry_run}
-        identifier = self.execute(document, **asked)["startClean"]["id"]
-        return wait_for_end(lambda: _find(self, identifier), progress)
+        return _search(self, progress, document, **asked)
 
     def cancel_culprit_search(self: _Asks, identifier: str) -> None:
         """Ask a waiting or running search to end: of `why`, `blame`, `witness`, `compare` or `clean`. The smallest set so far stays."""
@@ -158,6 +153,12 @@ class AsyncCulpritRequests:
 
     async def cancel_culprit_search(self, identifier: str) -> None:
         await asyncio.to_thread(self._client.cancel_culprit_search, identifier)
+
+
+def _search(asks: _Asks, progress: Callable[[CulpritSearch], None], document: str, **variables: Any) -> CulpritSearch:
+    """Start a search by a mutation, and wait for its result."""
+    (started,) = asks.execute(document, **variables).values()
+    return wait_for_end(lambda: _find(asks, started["id"]), progress)
 
 
 def _find(asks: _Asks, identifier: str) -> CulpritSearch:

@@ -11,7 +11,7 @@ from headwater.answers import CulpritSearch, Recapture, Replay, recapture, repla
 from headwater.errors import NotFoundError, UnavailableError
 from headwater.subscriptions import RECAPTURE, REPLAY
 
-_POLL_SECONDS = 1.0
+POLL_SECONDS = 1.0  # between two looks at the state of what runs in the service
 _FINAL = {"COMPLETE", "FAILED"}
 _Ending = TypeVar("_Ending", Replay, Recapture, CulpritSearch)
 _SELECTION_TYPES = "$d: String, $w: String, $r: [RowRef!], $o: String, $k: ReplayKind!, $e: [ReplayEdit!]"
@@ -167,7 +167,7 @@ def wait_for_end(look: Callable[[], _Ending], progress: Callable[[_Ending], None
         if now.state in _FINAL:
             return now
         known = now
-        time.sleep(_POLL_SECONDS)
+        time.sleep(POLL_SECONDS)
 
 
 def _change(asks: _Asks, mutation: str, identifier: str) -> Replay:

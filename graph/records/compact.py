@@ -93,6 +93,7 @@ def _count_records(table: Path, files: Sequence[KeptFile]) -> list[KeptFile]:
 def _write_sorted(
     boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], folder: Path, numbering: Numbering, reached: ReachedRows
 ) -> None:
+    """Write the kept table of a boundary in the first way that works: by numbers of groups, in memory, as the rows come, or by DuckDB."""
     schema = schema_of(boundary)
     target = folder / boundary_name(boundary.boundary)
     if numbering.is_numbered(boundary) and _write_grouped(boundary, segments, target, numbering, reached):

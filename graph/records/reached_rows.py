@@ -21,7 +21,7 @@ from headwater.graph.records.decode import Longs, arrow_of, longs_of
 from headwater.graph.records.tables import referred_names
 
 _REFERRED_COLUMN = {"group": "key", "check": "key", "chosen": "key", "match": "key", "semi": "ref", "rows": "ref"}
-_MOST = 1_000_000  # different references to a boundary: they take 8 MB, and a few times that while references are added
+_MOST = 1_000_000  # different references to a boundary: they take 8 MB, and twice that while references are added
 
 
 class ReachedRows:

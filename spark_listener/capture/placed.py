@@ -49,7 +49,7 @@ class PlacedFrames:
         from pyspark.sql import DataFrame
 
         chosen = None if wanted is None else dict(wanted)
-        java = self._java.of(frame._jdf, file, row, dict(labels), chosen, states_of(states), together)  # noqa: SLF001  # nor to its frame
+        java = self._java.of(frame._jdf, file, row, dict(labels), chosen, states_of(states), together)  # noqa: SLF001  # PySpark has no public way to the JVM's frame
         return DataFrame(java, self._spark)
 
     def changed(self, states: Mapping[str, tuple[int, int]]) -> list[str]:
@@ -59,5 +59,5 @@ class PlacedFrames:
 
     def pairs(self, frame: DataFrame) -> bytes:
         """Compute a DataFrame with two columns of integers. Return them row after row, in eight bytes each, the highest byte first."""
-        found: bytes = self._java.pairs(frame._jdf)  # noqa: SLF001  # nor to a frame
+        found: bytes = self._java.pairs(frame._jdf)  # noqa: SLF001  # likewise
         return found
