@@ -13,9 +13,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.SpecificInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeRowJoiner;
-import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowJoiner;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
@@ -35,8 +32,6 @@ final class RankedReader extends scala.runtime.AbstractFunction1<PartitionedFile
     private final SplitStart start; // null: records are counted from the beginning of each split
     private final ChosenRecords chosen; // null: all records are read
     private transient UnsafeProjection projection;
-    private transient UnsafeProjection ofTail;
-    private transient UnsafeRowJoiner joiner;
 
     RankedReader(Function1<PartitionedFile, Iterator<InternalRow>> original, StructType bare, StructType required, StructType partition, int source, long unit, Reports reports, SplitStart start, ChosenRecords chosen) {
         this.original = original;
@@ -59,9 +54,7 @@ final class RankedReader extends scala.runtime.AbstractFunction1<PartitionedFile
         }
         long first = ((long) ordinal) << 40;
         SpecificInternalRow tail = tail(file.partitionValues());
-        UnsafeProjection projection = projection();
-        UnsafeRow binaryTail = joiner == null ? null : ofTail.apply(tail).copy();
-        RankedRows rows = new RankedRows(original.apply(file), tail, first + before(file, start), projection, binaryTail, joiner);
+        RankedRows rows = new RankedRows(original.apply(file), tail, first + before(file, start), projection(), isOrdered());
         return chosen == null ? rows : rows.only(chosen, chosen.end(ordinal));
     }
 
@@ -87,20 +80,16 @@ final class RankedReader extends scala.runtime.AbstractFunction1<PartitionedFile
 
     /** The reference, still 0, then the partition values. */
     private SpecificInternalRow tail(InternalRow values) {
-        SpecificInternalRow tail = new SpecificInternalRow(tailTypes());
+        StructType types = new StructType().add(RankedFormat.COLUMN, DataTypes.LongType, false);
+        for (int i = 0; i < partition.length(); i++) {
+            types = types.add(partition.apply(i));
+        }
+        SpecificInternalRow tail = new SpecificInternalRow(types);
         tail.setLong(0, 0L);
         for (int i = 0; i < partition.length(); i++) {
             tail.update(1 + i, values.get(i, partition.apply(i).dataType()));
         }
         return tail;
-    }
-
-    private StructType tailTypes() {
-        StructType types = new StructType().add(RankedFormat.COLUMN, DataTypes.LongType, false);
-        for (int i = 0; i < partition.length(); i++) {
-            types = types.add(partition.apply(i));
-        }
-        return types;
     }
 
     /** The projection from (the original's row, reference, partition values) to the order of columns in the scan. */
@@ -118,11 +107,13 @@ final class RankedReader extends scala.runtime.AbstractFunction1<PartitionedFile
                 columns.add(new BoundReference(bare.length() + 1 + i, field.dataType(), field.nullable()));
             }
             projection = UnsafeProjection.create(Scala.seq(columns));
-            if (bare.length() > 0 && bare.length() < fields.length && fields[fields.length - 1].name().equals(RankedFormat.COLUMN)) {
-                ofTail = UnsafeProjection.create(tailTypes());
-                joiner = GenerateUnsafeRowJoiner.create(bare, tailTypes());
-            }
         }
         return projection;
+    }
+
+    /** Whether the scan has the original's columns before the reference. */
+    private boolean isOrdered() {
+        int last = required.length() - 1;
+        return bare.length() == last && last > 0 && required.apply(last).name().equals(RankedFormat.COLUMN);
     }
 }

@@ -9,7 +9,6 @@ import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.expressions.SpecificInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowJoiner;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
@@ -18,21 +17,18 @@ final class RankedRows extends AbstractIterator<InternalRow> implements Closeabl
     private final Iterator<InternalRow> original;
     private final SpecificInternalRow tail; // the reference, then the partition values
     private final UnsafeProjection projection;
-    private final UnsafeRow binaryTail;
-    private final UnsafeRowJoiner joiner; // null if the columns are not in the order in which a copy of bytes has them
+    private final boolean ordered; // the scan has the original's columns, the reference and the partition values in this order
     private final JoinedRow row = new JoinedRow();
     private long next;
     private LongPredicate chosen; // null: all records are read
     private long end = Long.MAX_VALUE; // the reference after that of the last record to read
     private InternalRow found; // a chosen record that was not returned yet
 
-    /** @param binaryTail the tail in Spark's binary form, whose first column is overwritten; null without a joiner */
-    RankedRows(Iterator<InternalRow> original, SpecificInternalRow tail, long first, UnsafeProjection projection, UnsafeRow binaryTail, UnsafeRowJoiner joiner) {
+    RankedRows(Iterator<InternalRow> original, SpecificInternalRow tail, long first, UnsafeProjection projection, boolean ordered) {
         this.original = original;
         this.tail = tail;
         this.projection = projection;
-        this.binaryTail = binaryTail;
-        this.joiner = joiner;
+        this.ordered = ordered;
         this.next = first;
     }
 
@@ -70,13 +66,14 @@ final class RankedRows extends AbstractIterator<InternalRow> implements Closeabl
         return numbered(record);
     }
 
+    /**
+     * The record with its reference. A binary record of the right order, as readers of text give them, is not copied: a
+     * projection is always directly above the scan or above its filters, and makes binary rows.
+     */
     private InternalRow numbered(InternalRow record) {
-        if (joiner != null && record instanceof UnsafeRow unsafeRow) { // as readers of text give them
-            binaryTail.setLong(0, next++);
-            return joiner.join(unsafeRow, binaryTail);
-        }
         tail.setLong(0, next++);
-        return projection.apply(row.apply(record, tail));
+        row.apply(record, tail);
+        return ordered && record instanceof UnsafeRow ? row : projection.apply(row);
     }
 
     public void close() throws IOException {
