@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import bz2
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from headwater.errors import UnsupportedError
 from headwater.graph.trace import Semantics
@@ -157,3 +158,30 @@ def test_json_that_was_written_to_be_pretty_has_no_lines(spark: SparkSession, tm
     second = write(spark.read.schema("id long").json(str(tmp_path / "mid")).selectExpr("id as n"))
     with pytest.raises((UnsupportedError, json.JSONDecodeError)):
         traced(second, "n")
+
+
+ABOVE: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "exchange": lambda frame: frame.repartition(3),
+    "filter and exchange": lambda frame: frame.filter("id % 3 = 1").repartition(2),
+    "sort": lambda frame: frame.sort("s"),
+    "union": lambda frame: frame.filter("id < 50").union(frame.filter("id >= 50")),
+    "cache": lambda frame: frame.cache().repartition(2),
+}
+
+
+@pytest.mark.parametrize("codegen", [True, False])
+@pytest.mark.parametrize("above", ABOVE)
+def test_lines_go_whole_through_each_operator_above_their_scan(
+    spark: SparkSession, tmp_path: Path, write: Any, traced: Any, conf: Any, above: str, codegen: bool
+) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(2):
+        (tmp_path / "in" / f"{number}.csv").write_text("".join(f"{i},text {i}\n" for i in range(number * 50, number * 50 + 50)))
+    conf(codegen__wholeStage=codegen, codegen__factoryMode="CODEGEN_ONLY" if codegen else "NO_CODEGEN")
+    captured = write(ABOVE[above](spark.read.schema("id long, s string").csv(str(tmp_path / "in"))))
+    assert captured.capture["status"] == "complete", captured.capture["problems"]
+    wanted = [i for i in range(100) if above != "filter and exchange" or i % 3 == 1]
+    written = spark.read.parquet(str(captured.out)).collect()
+    assert sorted((row.id, row.s) for row in written) == [(i, f"text {i}") for i in wanted]
+    assert traced(captured, "id").ids == {(i,): [frozenset({i})] for i in wanted}
+    spark.catalog.clearCache()
