@@ -8,8 +8,8 @@
     trace = client.trace("/data/out/report", where="wind > 100", column="wind")
     print(trace.exact, trace.pandas())
 
-`AsyncClient` has the same methods, to be awaited (`async for` where there are pages). It needs no more than the light install; pandas
-where a frame is asked for, and websockets (`headwater[client]`) to follow what happens. What the service refuses is raised as the error of
+`AsyncClient` has the same methods, to be awaited (`async for` where there are pages). Both need only the light install. Frames need
+pandas, and subscriptions need websockets (`headwater[client]`). What the service refuses is raised as the error of
 `headwater.errors` that it says.
 """
 
@@ -344,7 +344,8 @@ class Client(
                     for line in job["progress"][shown:]:
                         progress(line)
                     shown = len(job["progress"])
-                    time.sleep(POLL_SECONDS if job["state"] in _RUNNING else 0)
+                    if job["state"] in _RUNNING:
+                        time.sleep(POLL_SECONDS)
         except BaseException:
             with suppress(Exception):
                 self.execute("mutation ($i: ID!) { cancelTrace(id: $i) { id } }", i=identifier)

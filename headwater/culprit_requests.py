@@ -40,7 +40,7 @@ class CulpritRequests:
     ) -> CulpritSearch:
         """Find the smallest set of input records that makes rows of a dataset wrong, and wait for the result.
 
-        Wrong are the rows for which `assertion` is false, or the rows that `where` selects. Give one of the two.
+        A row is wrong if `assertion` is false for it, or if `where` selects it. Give one of the two.
 
             client.blame("out/report", assertion="max_wind_mph < 250").records
         """

@@ -42,9 +42,9 @@ class PlacedFrames:
     ) -> DataFrame:
         """Return a DataFrame with two columns in front: `file`, the label of the record's file, and `row`, its number there.
 
-        `labels` are by path; files without a label are left out. `wanted` are the only rows, by path, in the form of WantedRows.java.
-        `states` are length and modification time (ms) of each file when the run wrote or read it, by path. A task that finds another state
-        fails. With `together`, one task reads all files.
+        `labels`, `wanted` and `states` are by path. Files without a label are left out. If `wanted` is stated, the DataFrame has only these
+        rows (WantedRows.java has their form). A state is the length and modification time (ms) that the run found. A task that finds
+        another state fails. With `together`, one task reads all files.
         """
         from pyspark.sql import DataFrame
 

@@ -111,9 +111,9 @@ final class RankedReader extends scala.runtime.AbstractFunction1<PartitionedFile
         return projection;
     }
 
-    /** Whether the scan has the original's columns before the reference. */
+    /** Whether the scan has the original's columns, then the reference, then the partition values. */
     private boolean isOrdered() {
         int last = required.length() - 1;
-        return bare.length() == last && last > 0 && required.apply(last).name().equals(RankedFormat.COLUMN);
+        return last > 0 && required.apply(last).name().equals(RankedFormat.COLUMN);
     }
 }

@@ -67,8 +67,9 @@ final class RankedRows extends AbstractIterator<InternalRow> implements Closeabl
     }
 
     /**
-     * The record with its reference. A binary record of the right order, as readers of text give them, is not copied: a
-     * projection is always directly above the scan or above its filters, and makes binary rows.
+     * The record with its reference. A binary record of the right order, as readers of text give them, is not copied:
+     * NumberedScan gives the reference another name, so a projection stays above the scan and its filters, and makes
+     * binary rows.
      */
     private InternalRow numbered(InternalRow record) {
         tail.setLong(0, next++);
