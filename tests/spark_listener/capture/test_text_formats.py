@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -49,6 +50,35 @@ def test_compressed_text_is_written_and_read(
     assert second.capture["status"] == "complete", second.capture["problems"]
     wanted = [i for i in range(300) if (i % 5 < 3 if kind == "text" else i % 5 == 1)]
     assert traced(second, "id").ids == {(i,): [frozenset({i})] for i in wanted}
+
+
+@pytest.mark.parametrize("codegen", [True, False])
+@pytest.mark.parametrize("name", ["lines.text", "lines.text.gz"])
+def test_words_of_lines_of_every_shape(
+    spark: SparkSession, tmp_path: Path, write: Any, traced: Any, conf: Any, name: str, codegen: bool
+) -> None:
+    size = 1000  # bytes of a split; one line is longer
+    conf(files__maxPartitionBytes=size, files__openCostInBytes=size, files__minPartitionNum=1)
+    conf(codegen__wholeStage=codegen, codegen__factoryMode="FALLBACK" if codegen else "NO_CODEGEN")
+    lines = ["a b", "", "", "a", "x" * 5 * size + " b", "  a", *(f"w{i} {'y' * (i % 50)}" for i in range(200)), "é ü", "end"]
+    text = "".join(line + ("\n", "\r\n", "\r")[number % 3] for number, line in enumerate(lines))
+    path = tmp_path / "in" / "p=é" / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    read = spark.read.text(str(tmp_path / "in"))
+    assert [row.value for row in read.collect()] == lines
+    assert (read.rdd.getNumPartitions() == 1) == name.endswith(".gz")
+    words = read.selectExpr("p", "explode(filter(split(value, ' '), word -> word <> 'end')) AS word")  # no words of the last line
+    captured = write(words.selectExpr("p", "nullif(word, '') AS word").groupBy("p", "word").count())
+    assert captured.capture["status"] == "complete", captured.capture["problems"]
+    conftest._files[f"file:{path}"] = [{"id": number} for number in range(len(lines))]
+    expected: dict[tuple[str, str | None], set[int]] = {}
+    for number, line in enumerate(lines[:-1]):
+        for word in line.split(" "):
+            expected.setdefault(("é", word or None), set()).add(number)
+    result = traced(captured, "p", "word")
+    assert not result.said
+    assert result.ids == {key: [frozenset(numbers)] for key, numbers in expected.items()}
 
 
 def test_a_large_file_of_bzip2_is_refused_by_name(spark: SparkSession, tmp_path: Path, write: Any, conf: Any) -> None:
